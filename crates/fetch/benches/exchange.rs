@@ -1,7 +1,7 @@
-//! CPU time per fetch over loopback, client side only: `cargo bench -p aranha-fetch`.
+//! Measures the client's CPU time per fetch over loopback. Run by `cargo bench -p aranha-fetch`.
 //!
 //! A server thread with blocking sockets responds over one kept-alive connection. The client uses a current-thread
-//! runtime, so that its CPU time is that of its thread (`/proc/thread-self/schedstat`), including system calls.
+//! runtime, so its CPU time, including system calls, is the CPU time of one thread (`/proc/thread-self/schedstat`).
 
 use std::{
     io::{Read, Write},
@@ -19,8 +19,10 @@ fn main() {
     let mut coder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     let lines = (0..4000).map(|n| format!("<p>Paragraph {n} of {}</p>\n", n * 7919 % 1000));
     let text = lines.collect::<Vec<_>>().concat();
-    coder.write_all(text.as_bytes()).expect("in memory");
-    let coded = coder.finish().expect("in memory");
+    coder
+        .write_all(text.as_bytes())
+        .expect("a write to memory cannot fail");
+    let coded = coder.finish().expect("a write to memory cannot fail");
     let plain = response("", &page);
     let mut chunked = head("Transfer-Encoding: chunked\r\n");
     for chunk in page.chunks(4 << 10) {
@@ -54,11 +56,13 @@ fn response(fields: &str, body: &[u8]) -> Vec<u8> {
 }
 
 fn serve(response: Vec<u8>) -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let address = listener.local_addr().expect("bound");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let address = listener.local_addr().expect("the listener is bound");
     std::thread::spawn(move || {
-        let (mut stream, _) = listener.accept().expect("the client");
-        stream.set_nodelay(true).expect("a socket option");
+        let (mut stream, _) = listener.accept().expect("the client connects");
+        stream
+            .set_nodelay(true)
+            .expect("the socket option can be set");
         let mut request = [0; 4096];
         while stream.read(&mut request).is_ok_and(|length| length > 0) {
             if stream.write_all(&response).is_err() {
@@ -74,16 +78,16 @@ fn report(name: &str, response: Vec<u8>) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .expect("a runtime");
+        .expect("the runtime starts");
     let options = Options {
         allow_private: true,
-        resolvers: vec!["127.0.0.1:1".parse().expect("an address")],
+        resolvers: vec!["127.0.0.1:1".parse().expect("the address is valid")],
         ..Options::default()
     };
-    let fetcher = Fetcher::new(options, Blacklist::default()).expect("valid options");
+    let fetcher = Fetcher::new(options, Blacklist::default()).expect("the options are valid");
     let url = Canonicaliser::new(UrlRules::default())
         .canon(&format!("http://{address}/page"))
-        .expect("a URL");
+        .expect("the URL is valid");
     runtime.block_on(async {
         let mut session = FetchSession::new();
         let (begun, before) = (Instant::now(), cpu_ns());
@@ -103,11 +107,12 @@ fn report(name: &str, response: Vec<u8>) {
     });
 }
 
-/// CPU time of this thread, nanoseconds.
+/// CPU time of this thread in nanoseconds.
 fn cpu_ns() -> u64 {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux");
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat")
+        .expect("the benchmark runs on Linux");
     text.split(' ')
         .next()
         .and_then(|first| first.parse().ok())
-        .expect("a number")
+        .expect("the first field is a number")
 }

@@ -1,13 +1,13 @@
 //! Unix time derived from tokio's monotonic clock.
 //!
-//! Changes of the machine's wall clock have no effect on it. Under tokio's paused clock, the calendar advances with the
-//! timers.
+//! A change of the machine's wall clock does not affect this time. If tokio's clock is paused, this time advances only
+//! when tokio's clock jumps to the next timer.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::time::Instant;
 
-/// A calendar tied to tokio's monotonic clock.
+/// Unix time that advances with tokio's monotonic clock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CalendarClock {
     start: Instant,
@@ -15,12 +15,12 @@ pub(crate) struct CalendarClock {
 }
 
 impl CalendarClock {
-    /// Starts at the wall clock's time, which is read once.
+    /// A clock that starts at the current time. The wall clock is read only here.
     pub(crate) fn new() -> CalendarClock {
         CalendarClock::starting_at(unix_ms())
     }
 
-    /// Starts at `start_ms`, Unix milliseconds.
+    /// A clock that starts at `start_ms` (Unix milliseconds).
     pub(crate) fn starting_at(start_ms: i64) -> CalendarClock {
         CalendarClock {
             start: Instant::now(),
@@ -45,7 +45,7 @@ pub(crate) fn unix_ms() -> i64 {
     millis(since)
 }
 
-/// `start + duration`. The duration is capped at one year, so that no configured value overflows the sum.
+/// `start + duration`. Durations of more than a year count as one year, so that the sum cannot overflow.
 pub(crate) fn deadline_after(start: Instant, duration: Duration) -> Instant {
     const MAX_DURATION: Duration = Duration::from_hours(24 * 365);
     start + duration.min(MAX_DURATION)

@@ -1,8 +1,8 @@
-//! The failures of a fetch: a closed list, each with a stable code and one sentence.
+//! The failures of a fetch. They are a closed list; each has a stable code and a message of one sentence.
 //!
-//! The list refines the return codes of Chakrabarti 2.4. Retry tables use the variant, logs use [`Failure::code`], and
-//! users read the [`Display`](std::fmt::Display) text. A truncated response is not a failure: it is a
-//! [`FetchResponse`](crate::FetchResponse) with [`truncated`](crate::FetchResponse::truncated) set.
+//! The list is finer than the return codes of Chakrabarti 2.4. Retry tables use the variant, logs use
+//! [`Failure::code`], and users see the [`Display`](std::fmt::Display) text. A truncated response is not a failure: it
+//! is a [`FetchResponse`](crate::FetchResponse) with [`truncated`](crate::FetchResponse::truncated) set.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -28,7 +28,7 @@ pub enum Failure {
     AddressRefused {
         /// The refused address.
         address: IpAddr,
-        /// The range or black-list entry that contains it.
+        /// The range or black-list entry that contains the address.
         rule: String,
     },
     /// The connection was refused or the address cannot be reached.
@@ -43,13 +43,13 @@ pub enum Failure {
     /// The request was sent, but no byte of a response arrived within `first_byte_timeout`.
     #[error("the server did not respond in time")]
     Timeout,
-    /// The response began but stopped arriving, or arrived too slowly, before its head was complete.
+    /// The first bytes of the response arrived, but its head was not complete within the time limits.
     #[error("the response stalled before its head was complete")]
     Stalled,
     /// The connection was closed before the response head was complete.
     #[error("the connection was closed before a response")]
     Reset,
-    /// The bytes received are not a readable HTTP response (N10), or the request cannot be sent.
+    /// The received bytes are not an HTTP response (N10), or the request is not valid and was not sent.
     #[error("HTTP protocol error: {0}")]
     Protocol(String),
 }

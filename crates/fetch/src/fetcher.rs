@@ -1,7 +1,7 @@
 //! [`Fetcher`]: the state that all fetches share, and the order of steps in one fetch.
 //!
-//! `Fetcher::fetch` is the entry point. The private [`Fetch`] sends the request over a kept-alive or a new connection;
-//! [`decode_response`] then removes the content coding.
+//! `Fetcher::fetch` is the entry point. It creates a private `Fetch`, which sends the request over a kept-alive or a
+//! new connection. Then `decode_response` removes the content coding.
 
 use std::{fmt, net::IpAddr, sync::Arc};
 
@@ -34,10 +34,11 @@ use crate::{
     transport::{SimulatedTransport, Transport},
 };
 
-/// Compressed bodies of at least this many bytes are decoded on a blocking thread, so that they do not delay other fetches.
+/// Minimum size of a compressed body, in bytes, that is decoded on a blocking thread, where it does not delay other
+/// fetches.
 const MIN_BACKGROUND_DECODE: usize = 512 << 10;
 
-/// Fetches pages. Holds the options, the DNS cache, TLS sessions and the address guard. Cheap to clone.
+/// Fetches pages. Holds the options, the DNS cache, TLS sessions and the address guard, which all clones share.
 #[derive(Clone)]
 pub struct Fetcher {
     state: Arc<FetcherState>,
@@ -55,7 +56,7 @@ struct FetcherState {
 }
 
 impl FetcherState {
-    /// The time that is recorded with a fetch: the wall clock's, or the simulation's.
+    /// The time that is recorded with a fetch, from the wall clock or from the simulation.
     fn now_ms(&self) -> i64 {
         match self.transport {
             Transport::Real(_) => unix_ms(),
@@ -64,7 +65,7 @@ impl FetcherState {
     }
 }
 
-/// The addresses of a host that the address guard allows, IPv4 first.
+/// The addresses of a host, IPv4 first. The address guard has allowed them all.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resolved {
     /// Never empty.
@@ -74,17 +75,17 @@ pub struct Resolved {
 }
 
 impl Fetcher {
-    /// A fetcher for the real network. `refused` has address ranges that are refused in addition to the guard's own,
-    /// even if `allow_private` is set.
+    /// A fetcher for the real network. `refused` lists more address ranges that the guard refuses, even if
+    /// `allow_private` is set.
     pub fn new(options: Options, refused: Blacklist) -> Result<Fetcher, FetchSetupError> {
         let transport = Transport::Real(Box::new(Tls::new(options.verify_tls)?));
         let names = NameSource::servers(&options)?;
         Fetcher::with_transport(transport, names, CalendarClock::new(), options, refused)
     }
 
-    /// A fetcher for a simulated web. Its calendar starts at `now` (Unix milliseconds) and follows tokio's clock. No
-    /// socket is opened and no name server is queried. The guard checks simulated addresses like real ones; `https` is
-    /// treated as `http`.
+    /// A fetcher for a simulated web. Its time starts at `now` (Unix milliseconds) and advances with tokio's clock. No
+    /// socket is opened and no name server is queried. The guard checks simulated addresses as it does real ones.
+    /// `https` URLs are fetched without TLS.
     pub fn simulated(
         options: Options,
         refused: Blacklist,
@@ -130,8 +131,8 @@ impl Fetcher {
         AddressGuard::is_public(address)
     }
 
-    /// Refuses the address ranges in these black-list lines from now on, also over connections that are open. If one
-    /// line is invalid, none is added.
+    /// Adds black-list lines to the guard. Requests to their address ranges are refused from now on, even over open
+    /// connections. If one line is invalid, none is added.
     pub fn extend_blacklist(&self, lines: &str) -> Result<(), BlacklistError> {
         self.state.guard.extend_blacklist(lines)
     }
@@ -141,35 +142,36 @@ impl Fetcher {
         &self.state.options
     }
 
-    /// The addresses of a host that the guard allows, from the cache or the name servers. An IP literal (IPv6 with or
-    /// without brackets) is checked by the guard as well. Concurrent look-ups of one name share one query. An expired
-    /// answer is returned while it is refreshed in the background; its `expires_ms` is then in the past. During a
-    /// [DNS outage](Self::watch_dns_outage) the call waits. Cancel-safe.
+    /// The addresses of a host, from the cache or the name servers, as far as the guard allows them. An IP literal
+    /// (IPv6 with or without brackets) is only checked by the guard. Concurrent look-ups of one name share one query.
+    /// An expired answer may be returned while it is refreshed in the background; its `expires_ms` is then in the past.
+    /// If the name is not cached, the call waits during a [DNS outage](Self::watch_dns_outage). Cancel-safe.
     pub async fn resolve(&self, host: &str) -> Result<Resolved, Failure> {
         self.state.resolver.resolve(host).await
     }
 
-    /// Puts a DNS answer of an earlier crawl into the cache. The guard checks it when it is used. An answer that expired
-    /// longer than `dns_stale` ago, or that is older than the cached one, is ignored.
+    /// Puts a DNS answer of an earlier crawl into the cache. The guard checks the answer each time it is returned. The
+    /// call is ignored if the answer expired more than `dns_stale` ago, or if the cache has a newer one.
     pub fn restore_dns(&self, host: &str, resolved: &Resolved) {
         self.state.resolver.restore(host, resolved);
     }
 
-    /// Starts a DNS look-up of a host in the background. Never waits. Does nothing if half of the `dns_concurrency`
-    /// look-ups are in flight. Cheap enough to call for every link: a name that is cached or in flight costs two map
-    /// look-ups. Must be called inside a tokio runtime.
+    /// Starts a DNS look-up of a host in the background and returns at once. Does nothing if half of the
+    /// `dns_concurrency` slots are taken. Cheap enough to call for every link: for a name that is cached or in flight,
+    /// it only searches two maps. Must be called inside a tokio runtime.
     pub fn prefetch_dns(&self, host: &str) {
         self.state.resolver.prefetch(host);
     }
 
-    /// Watches the DNS circuit breaker (N4). The value is the time at which it opened, `None` while it is closed. While
-    /// it is open, look-ups of names that are not cached wait.
+    /// Watches the DNS circuit breaker (N4), which is open during a DNS outage. The value is the time at which the
+    /// breaker opened, or `None` while it is closed. While it is open, look-ups of names that are not cached wait.
     pub fn watch_dns_outage(&self) -> watch::Receiver<Option<Instant>> {
         self.state.resolver.watch_outage()
     }
 
-    /// Sends one request and returns one outcome within `total_timeout`. Reconnects once if a kept-alive connection was
-    /// closed before any byte of the response. Cancel-safe: the session then has no connection.
+    /// Sends one request and returns one outcome within `total_timeout`. If a kept-alive connection was closed before
+    /// the first byte of the response, repeats the request once over a new connection. Cancel-safe: after a cancelled
+    /// call, the session has no connection.
     pub fn fetch(
         &self,
         session: &mut FetchSession,
@@ -270,7 +272,7 @@ impl Fetch<'_> {
         Ok(received)
     }
 
-    /// One exchange, over the kept-alive connection or a new one.
+    /// Performs one exchange over the kept-alive connection, or over a new one.
     async fn send_request(
         &mut self,
         session: &mut FetchSession,
@@ -279,7 +281,8 @@ impl Fetch<'_> {
     ) -> Result<ReceivedResponse, Failure> {
         let head = self.state.common_headers.head(request, last_byte);
         let head = head.map_err(Failure::Protocol)?;
-        // The check also covers kept-alive connections: the black list may have grown since they were opened.
+        // Kept-alive connections are checked as well, because lines may have been added to the black list since they
+        // were opened.
         connect::check_target(&self.state.guard, request)?;
         if let Some(connection) = session.take(request) {
             self.timings.reused = true;
@@ -305,7 +308,7 @@ impl Fetch<'_> {
         } = self.state;
         let begun = Instant::now();
         let socket = sockets.acquire().await;
-        // The wait for a socket is not the server's fault, so it does not count against the timeout.
+        // The server did not cause the wait for a socket permit, so the wait does not count as part of the fetch.
         self.limits.deadline += begun.elapsed();
         let deadline = self.limits.deadline;
         let mut connection = connect::open(
@@ -363,8 +366,8 @@ async fn decode_response(received: ReceivedResponse, state: &FetcherState) -> Fe
     let (mut body, mut remarks) =
         decode_body(&state.memory, codings.clone(), payload.clone(), unbudgeted).await;
     if unbudgeted < max_decoded && remarks.contains(&ResponseRemark::DecodedTruncated(unbudgeted)) {
-        // The body is too large to be decoded outside the memory budget: take a share and decode again. The first result
-        // is dropped, so that it holds no memory while this waits for the share.
+        // The decoded body is too large to be held without a share of the memory budget. Wait for a share and decode
+        // again. The first result is dropped, so that it occupies no memory during the wait.
         drop(body);
         shares.push(state.memory.decoded(max_decoded).await);
         (body, remarks) = Box::pin(decode_body(
@@ -390,7 +393,7 @@ async fn decode_response(received: ReceivedResponse, state: &FetcherState) -> Fe
     }
 }
 
-/// Decodes a body, on a blocking thread if it is large. `max_size` limits the output.
+/// Decodes a body, on a blocking thread if the body is large. The output has at most `max_size` bytes.
 async fn decode_body(
     memory: &MemoryBudget,
     codings: Vec<ContentCoding>,

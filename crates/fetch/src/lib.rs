@@ -1,4 +1,4 @@
-//! Fetches one URL: from a canonical URL to the server's bytes. No other crate opens sockets to the web.
+//! Fetches one URL: takes a canonical URL and returns the server's bytes. No other crate opens sockets to the web.
 //!
 //! # One fetch, step by step
 //!
@@ -20,7 +20,7 @@
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let options = Options { resolvers: vec!["127.0.0.1:53".parse()?], ..Options::default() };
 //! let fetcher = Fetcher::new(options, Blacklist::default())?;
-//! let url = Canonicaliser::new(UrlRules::default()).canon("http://127.0.0.1/").expect("a URL");
+//! let url = Canonicaliser::new(UrlRules::default()).canon("http://127.0.0.1/").expect("the URL is valid");
 //! let request = FetchRequest::new(&url, "127.0.0.1".parse()?);
 //! let fetched = fetcher.fetch(&mut FetchSession::new(), request).await;
 //! let failure = fetched.result.unwrap_err();
@@ -32,18 +32,19 @@
 //! # Invariants
 //!
 //! - **No socket is opened to an address that the address guard has not allowed**, whichever name led to it. The check
-//!   is inside the only function that connects (`connection/connect.rs`). A proxy that the user configured is exempt.
-//! - **The stored bytes are the server's bytes**, chunk framing and malformed headers included. The parsed values are
-//!   stored beside them.
+//!   is inside the only function that connects (`connection/connect.rs`). The address of a proxy is not checked,
+//!   because the user configured it.
+//! - **The returned bytes are the server's bytes**, including chunk framing and malformed headers. The parsed values
+//!   are returned beside them.
 //! - **Redirects are not followed here.** The caller treats `Location` as a link.
-//! - **Every fetch ends** within [`Options::total_timeout`], with one outcome of a closed list.
+//! - **Every fetch ends** within [`Options::total_timeout`], with a response or one failure of a closed list.
 //!
 //! # Where an extension goes
 //!
 //! - *Fetching by a browser*: a folder `browser/` beside `http/`, with a function from [`FetchRequest`] to [`Fetched`].
-//!   [`Fetcher::fetch`] chooses between the two.
+//!   [`Fetcher::fetch`] would choose between the two.
 //! - *Proxies*: [`FetchRequest::proxy`] names an HTTP proxy. `connection/connect.rs` connects to it and
-//!   `http/request.rs` writes the absolute-form request line. Other proxy protocols go to the same two files.
+//!   `http/request.rs` writes the absolute-form request line. Other proxy protocols belong in the same two files.
 //! - *Another network below HTTP*: `transport/`, which today has the real network and a [`Simulation`] of it.
 //!
 //! # Logs
@@ -63,7 +64,7 @@ mod fetcher;
 mod http;
 mod limits;
 #[cfg(test)]
-#[expect(unreachable_pub, reason = "shared by the tests of all crates")]
+#[expect(unreachable_pub, reason = "the tests of all crates include this file")]
 #[path = "../../../tests/linear_time.rs"]
 mod linear_time;
 mod options;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// The `User-Agent` header, including a contact (N9).
+    /// The `User-Agent` header. It should contain a contact address (N9).
     pub user_agent: String,
     /// The `From` header: the e-mail address of a person to contact.
     pub from: Option<String>,
@@ -17,7 +17,7 @@ pub struct Options {
     pub accept: String,
     /// The `Accept-Language` header.
     pub accept_language: Option<String>,
-    /// Maximum time for the TCP connection.
+    /// Maximum time for opening the TCP connection.
     #[serde(with = "aranha_units::duration")]
     pub connect_timeout: Duration,
     /// Maximum time for the TLS handshake.
@@ -29,10 +29,11 @@ pub struct Options {
     /// Maximum time between two reads that bring bytes.
     #[serde(with = "aranha_units::duration")]
     pub idle_timeout: Duration,
-    /// Maximum time for the whole fetch, from the call to the last byte.
+    /// Maximum time of the whole fetch, from the call to the last byte of the response.
     #[serde(with = "aranha_units::duration")]
     pub total_timeout: Duration,
-    /// Minimum speed in bytes per second, averaged over `min_speed_window`; a slower response is truncated. 0 = no limit.
+    /// Minimum speed in bytes per second, averaged over `min_speed_window` (0 = no limit). A slower response is
+    /// truncated.
     pub min_speed: u64,
     /// The period over which the speed is averaged.
     #[serde(with = "aranha_units::duration")]
@@ -40,23 +41,25 @@ pub struct Options {
     /// Maximum size of a response head.
     #[serde(with = "aranha_units::size")]
     pub max_head: u64,
-    /// Maximum size of a body on the wire. A longer body is truncated to this size (N6).
+    /// Maximum size of a body as received, before decoding. A longer body is truncated to this size (N6).
     #[serde(with = "aranha_units::size")]
     pub max_body: u64,
-    /// Maximum size of a body after decoding, against compression bombs.
+    /// Maximum size of a body after decoding. Protects against compression bombs.
     #[serde(with = "aranha_units::size")]
     pub max_decoded: u64,
     /// Memory for all large responses in flight together. A response that does not fit waits, within `total_timeout`.
     #[serde(with = "aranha_units::size")]
     pub body_memory: u64,
-    /// Send a `Range` header that limits the response to the maximum body size (N7). After a 416 response the caller
-    /// repeats the request without it.
+    /// Send a `Range` header that limits the response to the maximum body size (N7). After a 416 response, the engine
+    /// repeats the request without the header.
     pub range_requests: bool,
     /// Accepted media types, such as `text/html` or `text/*`; empty = all. A response without `Content-Type` is accepted.
     pub media_types: Vec<String>,
-    /// `max_body` for single media types, such as `text/html` or `image/*`; an exact type takes precedence.
+    /// Replaces `max_body` for some media types, such as `text/html` or `image/*`. An exact type takes precedence over
+    /// a pattern.
     pub max_body_by_type: BTreeMap<String, u64>,
-    /// Refuse servers whose certificate is invalid. If false, the response is kept and the certificate error is recorded.
+    /// Fail if the server's certificate is invalid. If false, the response is kept and the certificate error is
+    /// recorded.
     pub verify_tls: bool,
     /// Allow addresses in private, loopback, link-local and other special ranges.
     pub allow_private: bool,
@@ -74,7 +77,8 @@ pub struct Options {
     /// How long an expired DNS answer may still be used while it is refreshed (N3).
     #[serde(with = "aranha_units::duration")]
     pub dns_stale: Duration,
-    /// Share of unanswered queries, 0 to 1, at which the DNS circuit breaker opens and look-ups wait (N4); 0 = never.
+    /// Share of unanswered DNS queries, from 0 to 1, at which the circuit breaker opens and look-ups wait (N4). 0 =
+    /// never.
     pub dns_breaker: f64,
     /// Maximum number of concurrent DNS look-ups (N4).
     pub dns_concurrency: usize,
@@ -177,7 +181,7 @@ mod tests {
 
     #[test]
     fn defaults_round_trip_and_unknown_keys_are_rejected() {
-        let text = serde_json::to_string(&Options::default()).expect("serializable");
+        let text = serde_json::to_string(&Options::default()).expect("serialization cannot fail");
         assert_eq!(
             serde_json::from_str::<Options>(&text).expect("a valid configuration"),
             Options::default()

@@ -1,4 +1,4 @@
-//! A simulated web under tokio's paused clock: DNS look-ups, connections, responses and their times.
+//! Tests of a simulated network under tokio's paused clock: DNS look-ups, connections, responses and their times.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
@@ -11,7 +11,7 @@ use aranha_url::{Blacklist, Canonicaliser, UrlRules};
 
 const START: i64 = 1_700_000_000_000;
 
-/// Responds by path, and logs each event with its time.
+/// A simulation whose responses depend on the path. It logs each event with its time.
 #[derive(Default)]
 struct ScriptedWeb {
     log: Mutex<Vec<String>>,
@@ -20,7 +20,7 @@ struct ScriptedWeb {
 impl ScriptedWeb {
     fn record(&self, now: i64, what: &str) {
         let line = format!("{} {what}", now - START);
-        self.log.lock().expect("one thread").push(line);
+        self.log.lock().expect("no other thread panics").push(line);
     }
 }
 
@@ -42,7 +42,11 @@ impl Simulation for ScriptedWeb {
 
     fn respond(&self, now: i64, _: SocketAddr, request: &[u8]) -> SimulatedResponse {
         let head = String::from_utf8_lossy(request);
-        let path = head.split(' ').nth(1).expect("a path").to_owned();
+        let path = head
+            .split(' ')
+            .nth(1)
+            .expect("the request has a path")
+            .to_owned();
         self.record(now, &path);
         let (seconds, bytes) = match path.as_str() {
             "/silent" => (0, ""),
@@ -66,7 +70,8 @@ impl Simulation for ScriptedWeb {
 
 fn fetcher(script: &Arc<ScriptedWeb>) -> Fetcher {
     let options = Options::default();
-    Fetcher::simulated(options, Blacklist::default(), START, script.clone()).expect("valid options")
+    Fetcher::simulated(options, Blacklist::default(), START, script.clone())
+        .expect("the options are valid")
 }
 
 #[tokio::test(start_paused = true)]
@@ -78,8 +83,11 @@ async fn delays_are_those_of_the_simulation() {
     let mut results = Vec::new();
     for path in ["a", "b", "silent", "never"] {
         let url = canon.canon(&format!("http://public.example/{path}"));
-        let url = url.expect("a URL");
-        let resolved = fetcher.resolve(url.host()).await.expect("an address");
+        let url = url.expect("the URL is valid");
+        let resolved = fetcher
+            .resolve(url.host())
+            .await
+            .expect("the address is valid");
         let request = FetchRequest::new(&url, resolved.addresses[0]);
         let fetched = fetcher.fetch(&mut session, request).await;
         results.push(match fetched.result {
@@ -91,7 +99,7 @@ async fn delays_are_those_of_the_simulation() {
         results,
         ["30 b\"hello\"", "3050 b\"hello\"", "reset", "timeout"]
     );
-    let log = script.log.lock().expect("one thread").clone();
+    let log = script.log.lock().expect("no other thread panics").clone();
     let expected = "0 public.example|30 connect|50 /a|3050 ended 7|3050 /b|6050 ended 7\
         |6050 /silent|6050 ended 7|6050 connect|6070 /silent|6070 ended 7\
         |6070 connect|6090 /never|36090 ended 7";
@@ -105,7 +113,7 @@ async fn the_guard_checks_simulated_addresses() {
     let refused = fetcher.resolve("private.example").await;
     assert!(matches!(refused, Err(Failure::AddressRefused { .. })));
     let url = Canonicaliser::new(UrlRules::default()).canon("http://private.example/");
-    let url = url.expect("a URL");
+    let url = url.expect("the URL is valid");
     let request = FetchRequest::new(&url, [127, 0, 0, 1].into());
     let fetched = fetcher.fetch(&mut FetchSession::new(), request).await;
     assert!(matches!(
@@ -113,7 +121,7 @@ async fn the_guard_checks_simulated_addresses() {
         Err(Failure::AddressRefused { .. })
     ));
     assert_eq!(
-        *script.log.lock().expect("one thread"),
+        *script.log.lock().expect("no other thread panics"),
         ["0 private.example"]
     );
 }

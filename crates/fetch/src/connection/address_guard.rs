@@ -1,12 +1,12 @@
-//! The address guard (invariant 3): decides which addresses may be connected to.
+//! The address guard (invariant 3): decides to which addresses a connection may be opened.
 //!
 //! A name on the web can resolve to any address, including the crawler's own machine, its local network, or a cloud
-//! metadata service. The guard checks the *address* of every connection, inside `connect.rs`. A name, a redirect or a
-//! changed DNS answer cannot bypass it. An IPv6 address that embeds an IPv4 address is checked by the embedded address.
+//! metadata service. The guard checks the *address* of every connection, inside `connect.rs`, so a name, a redirect or
+//! a changed DNS answer cannot bypass it. If an IPv6 address embeds an IPv4 address, the guard checks the IPv4 address.
 //!
-//! Ranges: the IANA special-purpose registries (RFC 6890 and its updates), multicast (RFC 5771, RFC 4291), NAT64
-//! (RFC 6052, RFC 8215), 6to4 (RFC 3056), Teredo (RFC 4380). `allow_private` allows the special ranges. It never allows
-//! the unspecified address, multicast, broadcast, or an address on the black list.
+//! The refused ranges come from the IANA special-purpose registries (RFC 6890 and its updates), multicast (RFC 5771,
+//! RFC 4291), NAT64 (RFC 6052, RFC 8215), 6to4 (RFC 3056), Teredo (RFC 4380). The option `allow_private` allows most of
+//! them. The unspecified address, multicast, broadcast and the addresses on the black list are refused in any case.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::{PoisonError, RwLock};
@@ -15,18 +15,19 @@ use aranha_url::{Blacklist, BlacklistError};
 
 use crate::Failure;
 
-/// When a range is refused.
+/// Whether `allow_private` allows a range.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RefusedRange {
-    /// Unless `allow_private` is set.
+    /// The range is refused unless `allow_private` is set.
     Special,
-    /// Always: no web server can have such an address.
+    /// The range is always refused, because no web server can have such an address.
     Always,
 }
 
 use RefusedRange::{Always, Special};
 
-/// Address, prefix length, and a description for the user. The first match decides.
+/// The refused IPv4 ranges: address, prefix length, when it is refused, and a description for the user. The first range
+/// that contains an address applies.
 const RANGES_V4: &[([u8; 4], u32, RefusedRange, &str)] = &[
     ([0, 0, 0, 0], 32, Always, "unspecified address"),
     ([255, 255, 255, 255], 32, Always, "broadcast address"),
@@ -67,7 +68,7 @@ const RANGES_V4: &[([u8; 4], u32, RefusedRange, &str)] = &[
     ([240, 0, 0, 0], 4, Special, "reserved, 240.0.0.0/4"),
 ];
 
-/// As above. Addresses that embed an IPv4 address are checked before this table.
+/// The refused IPv6 ranges, in the same form as [`RANGES_V4`]. An embedded IPv4 address is checked before this table.
 const RANGES_V6: &[(u128, u32, RefusedRange, &str)] = &[
     (0, 128, Always, "unspecified address"),
     (0xff << 120, 8, Always, "multicast, ff00::/8"),
@@ -94,11 +95,11 @@ const RANGES_V6: &[(u128, u32, RefusedRange, &str)] = &[
     (0x3fff << 112, 20, Special, "documentation, 3fff::/20"),
 ];
 
-/// Checks addresses. Shared by all fetches of a [`Fetcher`](crate::Fetcher).
+/// The address guard. All fetches of a [`Fetcher`](crate::Fetcher) share it.
 #[derive(Debug)]
 pub(crate) struct AddressGuard {
     allow_private: bool,
-    /// May be extended during the crawl.
+    /// Lines may be added during the crawl.
     blacklist: RwLock<Blacklist>,
 }
 
@@ -117,7 +118,7 @@ impl AddressGuard {
         blacklist.extend_lines(lines)
     }
 
-    /// `Ok` if a connection to the address may be opened.
+    /// Returns an error if the address is refused.
     pub(crate) fn check(&self, address: IpAddr) -> Result<(), Failure> {
         match self.refusal(address) {
             None => Ok(()),
@@ -178,7 +179,7 @@ impl AddressGuard {
     }
 }
 
-/// The IPv4 addresses embedded in an IPv6 address, each with the name of its form.
+/// The IPv4 addresses that an IPv6 address embeds, each with the name of the embedding (such as 6to4).
 fn embedded_v4(address: Ipv6Addr) -> impl Iterator<Item = (&'static str, Ipv4Addr)> {
     let bits = address.to_bits();
     let last = Ipv4Addr::from_bits(bits as u32);
@@ -205,9 +206,10 @@ fn embedded_v4(address: Ipv6Addr) -> impl Iterator<Item = (&'static str, Ipv4Add
 mod tests {
     use super::*;
 
-    /// `by_default`: refused without `allow_private`. `always`: refused with it.
+    /// `by_default`: whether the address is refused without `allow_private`. `always`: whether it is refused with
+    /// `allow_private`.
     fn check(address: &str, by_default: bool, always: bool) {
-        let address: IpAddr = address.parse().expect("an address");
+        let address: IpAddr = address.parse().expect("the address is valid");
         let strict = AddressGuard::new(false, Blacklist::default());
         let permissive = AddressGuard::new(true, Blacklist::default());
         assert_eq!(
@@ -341,7 +343,11 @@ mod tests {
     #[test]
     fn a_refusal_names_its_rule() {
         let guard = AddressGuard::new(false, Blacklist::default());
-        let failure = guard.check("::ffff:169.254.169.254".parse().expect("an address"));
+        let failure = guard.check(
+            "::ffff:169.254.169.254"
+                .parse()
+                .expect("the address is valid"),
+        );
         assert_eq!(
             failure.expect_err("refused").to_string(),
             "the address ::ffff:169.254.169.254 is refused: \

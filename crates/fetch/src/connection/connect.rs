@@ -1,7 +1,7 @@
-//! The only place where a socket to the web is opened: address guard, TCP, TLS.
+//! Opens connections: address guard, TCP, TLS. No other code opens a socket to the web.
 //!
-//! [`open`] checks the address itself, on the same value that it connects to (invariant 3). The only exception is a
-//! proxy, which the user configured. No other code in this crate creates a [`TcpStream`].
+//! [`open`] passes the same address to the guard and to the system call that connects (invariant 3). The only exception
+//! is a proxy, because the user configured its address. No other code in this crate creates a [`TcpStream`].
 
 use std::{
     io,
@@ -30,13 +30,13 @@ use crate::{
     transport::{SimulatedStream, Transport},
 };
 
-/// A connection to one origin at one address, or to a proxy.
+/// A connection to the server of one origin at one address, or to a proxy.
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) stream: Stream,
     pub(crate) certificate_error: Option<String>,
     peer: Peer,
-    /// Released after the stream is closed.
+    /// The permit of this connection. Declared last, so that it is released after the stream is closed.
     pub(crate) socket: Option<SocketPermit>,
 }
 
@@ -64,13 +64,13 @@ impl Connection {
         matches!(self.peer, Peer::Proxy(_))
     }
 
-    /// Whether the connection is open and has no bytes to read. False if the server closed it or sent unrequested bytes.
+    /// False if the server has closed the connection or has sent bytes without a request.
     pub(crate) fn is_idle(&mut self) -> bool {
         self.stream.read(&mut [0]).now_or_never().is_none()
     }
 }
 
-/// TCP, with or without TLS, or a simulated stream.
+/// A TCP stream, a TLS stream or a simulated stream.
 #[derive(Debug)]
 pub(crate) enum Stream {
     Plain(TcpStream),
@@ -78,7 +78,8 @@ pub(crate) enum Stream {
     Simulated(Box<SimulatedStream>),
 }
 
-/// Checks the target of a request: its address, or, for a request through a proxy, a host that is an IP literal.
+/// Passes the address of a request to the guard. For a request through a proxy, the guard checks the host of the URL if
+/// it is an IP literal.
 pub(crate) fn check_target(
     guard: &AddressGuard,
     request: &FetchRequest<'_>,
@@ -127,7 +128,8 @@ pub(crate) async fn open(
     })
 }
 
-/// Connects by TCP, then TLS if the URL is `https`. Only [`open`] may call this, because it has called the guard.
+/// Opens a TCP connection, and performs the TLS handshake if the URL is `https`. Does not call the guard, so only
+/// [`open`] may call this function.
 async fn open_tcp(
     tls: &Tls,
     options: &Options,
@@ -142,7 +144,7 @@ async fn open_tcp(
         .await
         .ok_or(Failure::ConnectTimeout)?
         .map_err(|error| connect_failure(&error))?;
-    // A request is one small write, so Nagle's algorithm would only delay it.
+    // Disables Nagle's algorithm. A request is one small write, which the algorithm would delay.
     let _ = stream.set_nodelay(true);
     timings.connect = begun.elapsed();
     debug!(address = %target, ms = timings.connect.as_millis() as u64, "connected");
@@ -166,7 +168,7 @@ async fn open_tcp(
     Ok((Stream::Secure(stream), certificate_error))
 }
 
-/// `None` if `timeout` or the deadline of the whole fetch passes first.
+/// The output of the future. `None` if `timeout` or the deadline of the whole fetch passes first.
 async fn within<T>(
     timeout: Duration,
     deadline: Instant,

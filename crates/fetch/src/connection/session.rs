@@ -3,8 +3,8 @@
 use super::connect::Connection;
 use crate::FetchRequest;
 
-/// The kept-alive connections of one visit: one to an origin at one address and one to a proxy. A visit owns one session
-/// per parallel request. A request to another origin, address or proxy closes the old connection and opens a new one.
+/// The kept-alive connections of one visit: at most one to a server and one to a proxy. A visit owns one session for
+/// each request that it sends in parallel. A request to another origin, address or proxy replaces the connection.
 #[derive(Debug, Default)]
 pub struct FetchSession {
     direct: Option<Connection>,
@@ -12,7 +12,7 @@ pub struct FetchSession {
 }
 
 impl FetchSession {
-    /// A session without a connection. The first fetch opens one.
+    /// A session without connections. The first fetch opens one.
     pub fn new() -> FetchSession {
         FetchSession::default()
     }
@@ -27,8 +27,9 @@ impl FetchSession {
         self.direct.is_some() || self.proxied.is_some()
     }
 
-    /// Removes the connection that can serve this request from the session. The caller returns it with
-    /// [`keep`](Self::keep) after a complete exchange, so that a cancelled one never leaves half a response behind.
+    /// Removes from the session the connection that can serve this request. The caller returns it with
+    /// [`keep`](Self::keep) after a complete exchange. So the connection of a cancelled exchange, which may still have
+    /// unread bytes, is never reused.
     pub(crate) fn take(&mut self, request: &FetchRequest<'_>) -> Option<Connection> {
         let mut connection = self.slot(request.proxy.is_some()).take()?;
         (connection.can_serve(request) && connection.is_idle()).then_some(connection)

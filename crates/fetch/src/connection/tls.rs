@@ -1,9 +1,9 @@
-//! TLS (rustls with ring): HTTP/1.1 only, session resumption, recording of certificate errors.
+//! TLS (rustls with ring): offers only HTTP/1.1, resumes sessions, and records certificate errors.
 //!
-//! An archive wants a page even if the server's certificate has expired, together with the certificate error. So the
-//! verifier checks the certificate with webpki, stores an error by server name, and continues the handshake unless
-//! `verify_tls` is set. Errors are stored by server name rather than by connection because a resumed session does not
-//! send the certificate again.
+//! A page is worth archiving even if the server's certificate has expired, but the archive must record the certificate
+//! error. So the verifier checks the certificate with webpki and stores an error by server name. Unless `verify_tls` is
+//! set, the handshake then continues. Errors are stored by server name rather than by connection, because the server
+//! does not send its certificate again when a session is resumed.
 
 use std::{
     collections::HashMap,
@@ -24,14 +24,14 @@ use tokio_rustls::{TlsConnector, client::TlsStream};
 
 use crate::{Failure, FetchSetupError};
 
-/// Servers whose TLS sessions are cached. It must exceed the number of sites visited at once, because the oldest session
-/// is evicted first.
+/// Number of servers whose TLS sessions are cached. The oldest session is evicted first, so this must exceed the number
+/// of sites that are visited at the same time.
 const CACHED_SERVERS: usize = 8192;
 
-/// Session tickets per server: rustls sizes its cache in tickets and reserves this many for each server.
+/// Number of session tickets that rustls keeps for each server. The size of its cache is given in tickets.
 const TICKETS_PER_SERVER: usize = 8;
 
-/// Server names with a stored certificate error. When the map is full, it is cleared.
+/// Maximum number of stored certificate errors. When the map is full, it is cleared.
 const MAX_CERTIFICATE_ERRORS: usize = 10_000;
 
 /// The TLS configuration of all connections.
@@ -69,7 +69,7 @@ impl Tls {
         })
     }
 
-    /// Performs the handshake. Returns the stream and the certificate error, if there was one that was tolerated.
+    /// Performs the handshake. Returns the stream, and the certificate error if one was tolerated.
     pub(crate) async fn handshake(
         &self,
         stream: TcpStream,
@@ -172,8 +172,9 @@ impl ServerCertVerifier for CertificateVerifier {
 }
 
 impl CertificateVerifier {
-    /// Accepts a signature that webpki cannot check because it cannot parse the certificate (X.509 version 1, for
-    /// example); that error is already stored. A wrong signature always ends the handshake.
+    /// Accepts a signature that webpki cannot check because it cannot parse the certificate (for example X.509 version
+    /// 1). [`verify_server_cert`](ServerCertVerifier::verify_server_cert) has stored that error. A wrong signature
+    /// always ends the handshake.
     fn tolerate(
         &self,
         verdict: Result<HandshakeSignatureValid, rustls::Error>,

@@ -1,4 +1,5 @@
-//! Parses the expiry dates of cookies as RFC 6265, 5.1.1 prescribes: the parts in any order, with any delimiters.
+//! Parses the expiry dates of cookies as RFC 6265, 5.1.1 prescribes. The parts of a date may have any order and any
+//! delimiters.
 
 use aranha_units::calendar::{days_since_epoch, month_by_name};
 

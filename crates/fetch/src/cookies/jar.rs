@@ -1,9 +1,10 @@
 //! The cookie jar of one site (N12; RFC 6265).
 //!
-//! Cookies are stored with the site and sent with its requests, so that servers need not put session ids into URLs. The
-//! jar is bounded as in RFC 6265, 6.1 (50 cookies, 4096 bytes each) and has no cookie for a public suffix. It follows
-//! RFC 6265bis on `Secure` (only over https), the `__Secure-` and `__Host-` prefixes and a lifetime of at most 400 days.
-//! `HttpOnly` and `SameSite` are ignored, because no scripts are run.
+//! Cookies are stored with the site and sent with its requests, because many servers put session identifiers into URLs
+//! if the client returns no cookies. The jar holds at most 50 cookies of 4096 bytes each (the minimum of RFC 6265,
+//! 6.1), and none for a public suffix. As in RFC 6265bis, `Secure` cookies are only accepted and sent over https, the
+//! name prefixes `__Secure-` and `__Host-` are enforced, and a cookie lives 400 days at most. `HttpOnly` and `SameSite`
+//! are ignored, because no scripts are run.
 
 use std::net::Ipv4Addr;
 
@@ -13,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::date;
 use crate::Headers;
 
-/// Maximum number of cookies in a jar; the oldest is dropped first.
+/// Maximum number of cookies in a jar. When it is exceeded, the oldest cookie is removed.
 const MAX_COOKIES: usize = 50;
 
 /// Maximum bytes of name and value together.
@@ -27,7 +28,7 @@ const MAX_LIFETIME_MS: i64 = 400 * 24 * 3600 * 1000;
 /// The cookies of one site.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CookieJar {
-    /// In order of creation.
+    /// The oldest cookie comes first.
     cookies: Vec<Cookie>,
 }
 
@@ -39,12 +40,12 @@ struct Cookie {
     path: String,
     host_only: bool,
     secure: bool,
-    /// Unix milliseconds; a cookie without expiry is kept as long as the jar.
+    /// Unix milliseconds. `None` if the cookie never expires.
     expires_ms: Option<i64>,
 }
 
 impl CookieJar {
-    /// The value of the `Cookie` header for a request, if any cookie applies (RFC 6265, 5.4).
+    /// The value of the `Cookie` header for a request (RFC 6265, 5.4). `None` if no cookie applies.
     pub fn header(&self, url: &CanonUrl, now_ms: i64) -> Option<String> {
         let mut chosen: Vec<&Cookie> = self
             .cookies
@@ -111,7 +112,7 @@ impl CookieJar {
 }
 
 impl Cookie {
-    /// Parses a `Set-Cookie` value (RFC 6265, 5.2 and 5.3); `None` if it must be ignored.
+    /// Parses a `Set-Cookie` value (RFC 6265, 5.2 and 5.3). `None` if the cookie must be ignored.
     fn parse(text: &str, url: &CanonUrl, now_ms: i64) -> Option<Cookie> {
         let mut parts = text.split(';');
         let (name, value) = parts.next()?.split_once('=')?;
@@ -143,7 +144,7 @@ impl Cookie {
         cookie.is_allowed(url).then_some(cookie)
     }
 
-    /// Applies one attribute; `None` if it makes the whole cookie invalid.
+    /// Applies one attribute. `None` if the attribute makes the whole cookie invalid.
     fn set_attribute(
         &mut self,
         name: &str,
@@ -189,7 +190,7 @@ impl Cookie {
             return Some(());
         }
         if is_public_suffix(&domain) {
-            // A site whose host is a public suffix gets a host-only cookie.
+            // A host that is itself a public suffix may set a cookie, but only for itself.
             return (domain == host).then_some(());
         }
         if !domain_matches(host, &domain) {
@@ -223,7 +224,7 @@ impl Cookie {
             && !self.is_expired(now_ms)
     }
 
-    /// Whether the other cookie replaces this one: same name, domain and path.
+    /// Whether both cookies have the same name, domain and path, so that the newer one replaces the other.
     fn has_same_key(&self, other: &Cookie) -> bool {
         self.name == other.name && self.domain == other.domain && self.path == other.path
     }
@@ -233,7 +234,8 @@ impl Cookie {
     }
 }
 
-/// The seconds of `Max-Age`. A number that overflows becomes `i64::MAX`, or 0 if it is negative.
+/// The seconds of `Max-Age`. A number that is too large becomes `i64::MAX`. A negative number that does not fit becomes
+/// 0.
 fn parse_max_age(value: &str) -> Option<i64> {
     let digits = value.strip_prefix('-').unwrap_or(value);
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -289,7 +291,9 @@ mod tests {
             drop_sessions: false,
             ..UrlRules::default()
         };
-        Canonicaliser::new(rules).canon(text).expect("a URL")
+        Canonicaliser::new(rules)
+            .canon(text)
+            .expect("the URL is valid")
     }
 
     fn set(jar: &mut CookieJar, from: &str, cookie: &str, now_ms: i64) -> bool {
@@ -429,7 +433,7 @@ mod tests {
         }
     }
 
-    /// A cookie for a foreign domain is not stored, and a stored cookie is not sent to one.
+    /// A cookie for a foreign domain is not stored, and a stored cookie is not sent to a foreign domain.
     #[test]
     fn cookies_for_foreign_domains_are_rejected() {
         let home = "http://www.example.org/";
@@ -562,7 +566,7 @@ mod tests {
             jar.header(&url(home), NOW).as_deref(),
             Some("two=2; three=3")
         );
-        let text = serde_json::to_string(&jar).expect("serializable");
+        let text = serde_json::to_string(&jar).expect("serialization cannot fail");
         assert_eq!(
             serde_json::from_str::<CookieJar>(&text).expect("a valid jar"),
             jar
@@ -577,7 +581,7 @@ mod tests {
             set(&mut jar, home, &format!("n{n}=v"), NOW);
         }
         assert_eq!(jar.len(), MAX_COOKIES);
-        let sent = jar.header(&url(home), NOW).expect("cookies");
+        let sent = jar.header(&url(home), NOW).expect("the jar has cookies");
         assert!(
             sent.starts_with("n450=v; ") && sent.ends_with("; n499=v"),
             "{sent}"

@@ -1,19 +1,20 @@
 //! Follows a name's aliases to its addresses (CNAME; RFC 1034, 3.6.2).
 //!
-//! A recursive server normally returns the whole chain in one answer. If an answer ends with an alias, `name_servers.rs`
-//! queries that alias. The number of aliases is limited, because hostile chains can be circular or endless. The limit
-//! counts aliases over all answers, so it also bounds the queries of a look-up.
+//! A recursive name server normally returns the whole chain of aliases in one answer. If an answer ends with an alias,
+//! `name_servers.rs` queries that alias. The number of aliases is limited, because hostile chains can be circular or
+//! endless. The limit applies to the aliases of all answers together, so it also limits the number of queries of a
+//! look-up.
 
 use std::net::IpAddr;
 
 use hickory_resolver::proto::rr::{Name, RData, Record};
 
-/// Maximum number of aliases: the limit of unbound and BIND (`max-query-restarts`).
+/// Maximum number of aliases, the same as in unbound and BIND (`max-query-restarts`).
 const MAX_ALIASES: usize = 11;
 
-/// The state of one look-up.
+/// The aliases that one look-up has followed so far.
 pub(super) struct AliasChain {
-    /// The last name of the chain so far: the next one to query.
+    /// The last name of the chain so far, which is the next to query.
     pub(super) name: Name,
     aliases: usize,
     /// The smallest TTL of the records followed so far, in seconds.
@@ -27,7 +28,7 @@ pub(super) enum ChainStep {
     Addresses(Vec<IpAddr>, u32),
     /// The answer ends with an alias, which must be queried.
     Alias,
-    /// No address and no alias, or too many aliases.
+    /// The answer has neither an address nor an alias for the name, or the chain has too many aliases.
     NoAddress,
 }
 
@@ -40,7 +41,7 @@ impl AliasChain {
         }
     }
 
-    /// Follows the records of an answer, in any order.
+    /// Follows the aliases in an answer. Its records may have any order.
     pub(super) fn follow(&mut self, records: &[Record]) -> ChainStep {
         let mut next = ChainStep::NoAddress;
         loop {
@@ -106,11 +107,11 @@ mod tests {
         text.split_whitespace().enumerate().map(record).collect()
     }
 
-    /// Follows several answers in turn, starting from the name `a`, and checks the last step.
+    /// Follows several answers one after the other, starting from the name `a`, and checks the last step.
     fn check(answers: &[&str], expected: &str) {
         let mut chain = AliasChain::new(name("a"));
         let followed = answers.iter().map(|text| chain.follow(&records(text)));
-        let found = match followed.last().expect("an answer") {
+        let found = match followed.last().expect("there is an answer") {
             ChainStep::Addresses(addresses, ttl) => {
                 let last = addresses.iter().map(|address| match address {
                     IpAddr::V4(address) => address.octets()[3].to_string(),

@@ -1,21 +1,23 @@
-//! The DNS cache: bounded, in two generations, and able to serve stale answers.
+//! The DNS cache. Its size is limited, it has two generations, and it can return stale answers.
 //!
-//! New and used names are in the young generation. When it reaches half of the bound, it becomes the old generation and
-//! the previous old generation is dropped. This approximates "least recently used" without a linked list.
+//! New and recently used names are in the young generation. When the young generation reaches half of the maximum size,
+//! it becomes the old generation and the previous old generation is dropped. This approximates "least recently used"
+//! without a linked list.
 //!
-//! An expired answer is *stale* for `stale_ms`: it is still returned, and a refresh is due. While the servers do not
-//! answer, the pause between refreshes doubles (RFC 8767, serve-stale; Chakrabarti 2.3.1). Any reply from the servers
-//! replaces the stale answer, also "no such name". Failures are never stale.
+//! After an answer expires, it is *stale* for `stale_ms`: it is still returned, while a refresh queries the servers in
+//! the background (RFC 8767, serve-stale; Chakrabarti 2.3.1). If no server answers, the pause until the next refresh
+//! doubles. Any reply from a server replaces the stale answer, including "no such name". An expired failure is not
+//! returned.
 //!
-//! The cache stores the servers' answers including addresses that the guard refuses: the guard checks an answer when it
-//! is returned.
+//! The cache also stores addresses that the address guard refuses, because the guard checks an answer each time it is
+//! returned.
 
 use std::collections::HashMap;
 
 use super::resolver::{ResolveResult, is_unanswered};
 use crate::Resolved;
 
-/// Pause after the first refresh that got no answer. It doubles after each further one.
+/// Pause after the first refresh that gets no answer. The pause doubles with each further refresh.
 const FIRST_REFRESH_PAUSE_MS: i64 = 30_000;
 
 /// Longest pause between two refreshes.
@@ -24,9 +26,9 @@ const MAX_REFRESH_PAUSE_MS: i64 = 3_600_000;
 /// The cached result of a look-up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum CachedAnswer {
-    /// Not expired.
+    /// An answer or failure that has not expired.
     Fresh(ResolveResult),
-    /// Expired, but still usable. `due`: it should be refreshed now.
+    /// An expired answer that may still be used. `due`: whether it should be refreshed now.
     Stale { resolved: Resolved, due: bool },
 }
 
@@ -88,7 +90,8 @@ pub(super) struct DnsCache {
 }
 
 impl DnsCache {
-    /// `max_names`: the bound on both generations together. `stale_ms`: how long an expired answer stays usable.
+    /// `max_names` is the maximum size of both generations together. `stale_ms` is the time for which an expired answer
+    /// may still be used.
     pub(super) fn new(max_names: usize, stale_ms: i64) -> DnsCache {
         DnsCache {
             young: HashMap::new(),
@@ -98,7 +101,7 @@ impl DnsCache {
         }
     }
 
-    /// The answer for a name, which then counts as used.
+    /// The answer for a name. Moves the name to the young generation.
     pub(super) fn get(&mut self, name: &str, now_ms: i64) -> Option<CachedAnswer> {
         if let Some(entry) = self.young.get(name) {
             return entry.answer(now_ms, self.stale_ms);
@@ -109,21 +112,22 @@ impl DnsCache {
         Some(answer)
     }
 
-    /// Removes all entries that got no answer. Called when an outage begins, because those failures are the outage's and
-    /// not the names'.
+    /// Removes the failures of all look-ups that no server answered. Called when a DNS outage begins, because the
+    /// outage caused these failures, not the names.
     pub(super) fn remove_unanswered(&mut self) {
         for generation in [&mut self.young, &mut self.old] {
             generation.retain(|_, entry| !is_unanswered(&entry.result));
         }
     }
 
-    /// Whether [`get`](Self::get) would return an answer. Does not count as a use.
+    /// Whether [`get`](Self::get) would return an answer. Does not move the name to the young generation.
     pub(super) fn contains(&self, name: &str, now_ms: i64) -> bool {
         self.entry(name)
             .is_some_and(|entry| entry.is_usable(now_ms, self.stale_ms))
     }
 
-    /// Records that a refresh of a stale answer begins, and schedules the next one in case this one gets no answer.
+    /// Records that a refresh of a stale answer begins. Sets the time of the next refresh, in case this one gets no
+    /// answer.
     pub(super) fn begin_refresh(&mut self, name: &str, now_ms: i64) {
         if let Some(entry) = self.young.get_mut(name) {
             let pause =
@@ -133,8 +137,8 @@ impl DnsCache {
         }
     }
 
-    /// Stores the result of a look-up and returns the result for the caller. If the servers did not answer, a cached
-    /// answer that is still usable stays and is returned.
+    /// Stores the result of a look-up and returns the result for the caller. If no server answered and the cache has an
+    /// answer that may still be used, that answer stays in the cache and is returned.
     pub(super) fn store(
         &mut self,
         name: &str,
@@ -152,7 +156,7 @@ impl DnsCache {
         result
     }
 
-    /// Adds an answer of an earlier crawl, unless it is too old or the cache has a newer one.
+    /// Adds an answer of an earlier crawl. Ignores it if it is too old to be used, or if the cache has a newer answer.
     pub(super) fn restore(&mut self, name: &str, resolved: Resolved, now_ms: i64) {
         let expires_ms = resolved.expires_ms;
         let entry = CacheEntry::new(Ok(resolved), expires_ms);
@@ -272,7 +276,7 @@ mod tests {
         for (failure, stays) in [(Failure::DnsNotFound, true), (Failure::DnsTimeout, false)] {
             cache.replace("c", Err(failure.clone()), 300);
             cache.restore("c", resolved(1, 100), 200);
-            let cached = cache.get("c", 200).expect("an answer");
+            let cached = cache.get("c", 200).expect("there is an answer");
             assert_eq!(cached == CachedAnswer::Fresh(Err(failure)), stays);
         }
     }
@@ -316,8 +320,9 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(200))]
-        /// Compares the cache with an unbounded map. An answer is the one that was last stored and is not too old.
-        /// Nothing is evicted while there are fewer names than half the bound. The bound is never exceeded.
+        /// Compares the cache with a map of unlimited size. The cache returns the answer that was stored last, unless
+        /// it is too old. No name is evicted while there are fewer names than half of the maximum size. The maximum
+        /// size is never exceeded.
         #[test]
         fn the_cache_behaves_like_a_map(
             bound in 2_usize..80,

@@ -1,15 +1,15 @@
 //! The DNS circuit breaker (N4): stops look-ups while the name servers do not answer.
 //!
-//! Without it, a crawl whose name servers are down would mark every site as unreachable within minutes (Castillo
-//! A.2.1). The breaker looks at the last [`WINDOW_QUERIES`] queries, once there are [`MIN_QUERIES`] of them. It opens
-//! when the share of unanswered queries reaches the option `dns_breaker`; "no such name" counts as an answer. While it
-//! is open, look-ups wait, and one name at a time is queried as a probe, after pauses that grow from 1 to 30 seconds.
-//! The first answer closes the breaker and empties the window.
+//! Without the breaker, a crawl whose name servers are down would mark every site as unreachable within minutes
+//! (Castillo A.2.1). The breaker considers the last [`WINDOW_QUERIES`] queries, but needs at least [`MIN_QUERIES`]. It
+//! opens when the share of unanswered queries reaches the option `dns_breaker`; "no such name" counts as an answer.
+//! While the breaker is open (a DNS *outage*), look-ups wait, and single names are queried as probes. The pause before
+//! a probe grows from 1 to 30 seconds. The first answer closes the breaker and deletes the record of earlier queries.
 //!
-//! A probe queries the waiting name whose domain failed least often, so that many names below a domain with dead
-//! servers do not delay the others.
+//! A probe queries the waiting name whose domain had the fewest failed queries. So a domain whose own name servers are
+//! dead does not delay the end of the outage, even if many of its names wait.
 //!
-//! The breaker starts no task and no timer: `resolver.rs` sends the probes. A waiting look-up may be cancelled.
+//! The breaker starts neither tasks nor timers: `resolver.rs` sends the probes. A waiting look-up may be cancelled.
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
@@ -25,7 +25,7 @@ use super::resolver::lock;
 /// Number of recent queries that are considered.
 const WINDOW_QUERIES: usize = 50;
 
-/// Number of queries before the breaker may open.
+/// Number of recorded queries that the breaker needs before it can open.
 pub(super) const MIN_QUERIES: usize = 20;
 
 /// Pause before the first probe. It doubles after each probe.
@@ -34,7 +34,7 @@ pub(super) const FIRST_PROBE_PAUSE: Duration = Duration::from_secs(1);
 /// Longest pause between two probes.
 pub(super) const MAX_PROBE_PAUSE: Duration = Duration::from_secs(30);
 
-/// The number of an outage, so that the probe task of an old outage does not continue in the next.
+/// The number of an outage. A probe task ends if its number is not that of the current outage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(super) struct OutageNumber(u64);
 
@@ -51,12 +51,12 @@ struct BreakerState {
     recent: VecDeque<SentQuery>,
     unanswered: usize,
     outage: OutageNumber,
-    /// By ticket, in the order of arrival.
+    /// The waiting look-ups by ticket. Tickets are numbered in the order of arrival.
     waiting: BTreeMap<u64, WaitingLookup>,
     next_ticket: u64,
     /// Unanswered queries of this outage by domain, including those that opened the breaker.
     failures: HashMap<Box<str>, u32>,
-    /// Unanswered names, to probe while no look-up waits.
+    /// Names whose queries were not answered. One of them is the probe if no look-up waits.
     unanswered_names: VecDeque<Box<str>>,
 }
 
@@ -73,7 +73,7 @@ struct WaitingLookup {
 impl CircuitBreaker {
     pub(super) fn new(max_unanswered: f64) -> CircuitBreaker {
         CircuitBreaker {
-            // Also turns NaN into 0.
+            // This condition also replaces NaN by 0.
             max_unanswered: if max_unanswered > 0.0 {
                 max_unanswered
             } else {
@@ -92,7 +92,8 @@ impl CircuitBreaker {
         self.open_since.subscribe()
     }
 
-    /// Records the end of a query. If it opens the breaker, returns the outage; the caller then starts the probes.
+    /// Records whether a query was answered. If this opens the breaker, returns the outage, and the caller must start
+    /// the probes.
     pub(super) fn record(&self, name: &str, answered: bool) -> Option<OutageNumber> {
         if self.max_unanswered <= 0.0 {
             return None;
@@ -195,12 +196,12 @@ impl BreakerState {
     }
 }
 
-/// The registrable domain of a name, by the public suffix list.
+/// The registrable domain of a name, according to the public suffix list.
 fn domain(name: &str) -> &str {
     psl::domain_str(name).unwrap_or(name)
 }
 
-/// The registration of a waiting look-up, removed when dropped.
+/// Registers a look-up as waiting until it is dropped.
 struct WaitTicket<'a> {
     breaker: &'a CircuitBreaker,
     ticket: u64,
@@ -230,7 +231,7 @@ impl Drop for WaitTicket<'_> {
 mod tests {
     use super::*;
 
-    /// The number of the query that opens the breaker.
+    /// The number of the query that opens the breaker, counted from 1.
     fn opens_at(max_unanswered: f64, answers: impl IntoIterator<Item = bool>) -> Option<usize> {
         let breaker = CircuitBreaker::new(max_unanswered);
         answers

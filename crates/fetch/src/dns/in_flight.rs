@@ -1,4 +1,4 @@
-//! The look-ups in flight. Concurrent look-ups of one name share one query.
+//! The look-ups in flight. Concurrent look-ups of the same name share one query.
 //!
 //! The first task to look up a name sends the query. If that task is cancelled, another waiting task sends it.
 
@@ -15,7 +15,7 @@ use super::resolver::{ResolveResult, lock};
 #[derive(Default)]
 pub(super) struct InFlightLookups(Mutex<HashMap<Box<str>, Arc<OnceCell<ResolveResult>>>>);
 
-/// One task's participation in the look-up of a name. When the last one is dropped, the name is removed from the map.
+/// A task's handle to the look-up of a name. When the last handle is dropped, the name is removed from the map.
 pub(super) struct InFlightLookup {
     lookups: Arc<InFlightLookups>,
     name: Box<str>,
@@ -23,7 +23,7 @@ pub(super) struct InFlightLookup {
 }
 
 impl InFlightLookup {
-    /// Joins the look-up of a name, or starts one.
+    /// Joins the look-up of a name that is in flight, or starts one.
     pub(super) fn join(lookups: &Arc<InFlightLookups>, name: &str) -> InFlightLookup {
         let mut map = lock(&lookups.0);
         let cell = match map.get(name) {
@@ -33,7 +33,7 @@ impl InFlightLookup {
         InFlightLookup::new(lookups, name, cell)
     }
 
-    /// Starts the look-up of a name, unless it is in flight.
+    /// Starts the look-up of a name. `None` if it is already in flight.
     pub(super) fn begin(lookups: &Arc<InFlightLookups>, name: &str) -> Option<InFlightLookup> {
         let mut map = lock(&lookups.0);
         if map.contains_key(name) {
@@ -69,8 +69,8 @@ impl InFlightLookups {
 impl Drop for InFlightLookup {
     fn drop(&mut self) {
         let mut map = lock(&self.lookups.0);
-        // Two references are the map's and ours. References are added and dropped only under this lock, so that exactly
-        // one of two tasks that leave at the same time is the last.
+        // The map and this handle have one reference each, so more than two references mean that another task waits.
+        // References are added and dropped only under this lock, so exactly one of two concurrent drops is the last.
         let cell = std::mem::take(&mut self.cell);
         if Arc::strong_count(&cell) <= 2 {
             map.remove(&self.name);

@@ -4,7 +4,7 @@ use std::{net::IpAddr, time::Duration};
 
 use crate::Failure;
 
-/// Addresses or a failure, and how long the result is valid.
+/// Addresses or a failure, and the time for which the result may be cached.
 #[derive(Clone, Debug)]
 pub(crate) struct LookupResult {
     pub(super) outcome: Result<Vec<IpAddr>, Failure>,
@@ -19,8 +19,8 @@ impl LookupResult {
         }
     }
 
-    /// Combines the results for A and AAAA records. Addresses take precedence over a failure, and any other failure takes
-    /// precedence over "no address".
+    /// Combines the results for A and AAAA records. If one result has addresses, a failure of the other is ignored. If
+    /// both failed, "no address" is returned only if both results are "no address".
     pub(super) fn merge(self, other: LookupResult) -> LookupResult {
         let ttl = self.ttl.min(other.ttl);
         match (self.outcome, other.outcome) {

@@ -1,4 +1,4 @@
-//! DNS: host names to addresses.
+//! DNS: finds the addresses of host names.
 //!
 //! `resolver.rs` is the entry point. `cache.rs` keeps answers, `circuit_breaker.rs` stops look-ups while no name server
 //! answers, `in_flight.rs` merges concurrent look-ups of one name, `name_servers.rs` sends the queries, `aliases.rs`

@@ -1,11 +1,12 @@
-//! Sends queries to the name servers: in turn, to spread the load (N3), and to the next server if one fails or is slow.
-//! A slow server is not given up: its answer is used if it arrives within `dns_timeout`.
+//! Sends queries to the name servers. Each query goes to another server, to spread the load (N3). If a server fails or
+//! is slow, the query is also sent to the next server. The answer of a slow server is still used if it arrives within
+//! `dns_timeout`.
 //!
-//! A server that does not answer or cannot be reached is skipped, for two seconds at first and for up to a minute as
-//! long as it does not answer. It is used in that time only if no other server is left. After that time a single query
-//! tries it again.
+//! A server that does not answer is skipped for two seconds, and for longer after each further failure, up to a minute.
+//! A skipped server is queried only if all others failed. When the time is over, one query tries it again while the
+//! others continue to skip it.
 //!
-//! Aliases are followed here and not by the library's resolver, because the limit must be ours (`aliases.rs`).
+//! Aliases are followed here and not by the DNS library, because `aliases.rs` limits their number.
 
 use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
@@ -45,13 +46,13 @@ use super::{
 };
 use crate::{Failure, FetchSetupError, Options, clock::deadline_after};
 
-/// Maximum number of attempts to look up one name.
+/// Maximum number of attempts to look up one name. Each attempt queries another server, if there are enough.
 const MAX_ATTEMPTS: usize = 3;
 
-/// Pause before the second attempt of a failed query; twice as long before the third.
+/// Pause before the second attempt. The pause before the third is twice as long.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
-/// How long a server that did not answer is skipped. Doubles with each further failure.
+/// Time for which a server is skipped after its first failure. It doubles with each further failure.
 const FIRST_SKIP_MS: u64 = 2000;
 
 /// Longest time for which a server is skipped.
@@ -81,7 +82,7 @@ struct NameServer {
 /// Whether a server can be expected to answer. Times are milliseconds since [`NameServers::start`].
 #[derive(Default)]
 struct ServerHealth {
-    /// Unanswered queries since the last answer, including a retry in progress.
+    /// Number of failures since the last answer. A retry in progress counts as a failure.
     failures: AtomicU32,
     skipped_until: AtomicU64,
 }
@@ -129,7 +130,7 @@ impl NameServers {
         })
     }
 
-    /// The servers to query, in round-robin order; those that are skipped come last.
+    /// The servers in the order in which a query tries them: round-robin, with skipped servers last.
     fn order(&self) -> Vec<&NameServer> {
         let first = self.next.fetch_add(1, Ordering::Relaxed) % self.servers.len();
         let (before, after) = self.servers.split_at(first);
@@ -184,7 +185,7 @@ impl AddressLookup for NameServers {
                 Ok(Some(found)) if !is_unanswered(&found.outcome) => return found,
                 Ok(Some(found)) => {
                     if matches!(found.outcome, Err(Failure::DnsFailed(_))) {
-                        // A broken connection to a server takes a moment to be reopened.
+                        // The library needs a moment to reopen a broken connection to a server.
                         pause = RETRY_PAUSE * started as u32;
                     }
                     failed = found;
@@ -213,7 +214,7 @@ pub(super) fn is_valid_name(name: &str) -> bool {
     absolute_name(name).is_some()
 }
 
-/// The name with a final dot, so that the resolver library applies no search list.
+/// The name with a final dot, so that the DNS library does not append the domains of the search list.
 fn absolute_name(name: &str) -> Option<Name> {
     let has_valid_length = !name.is_empty() && name.len() <= 253;
     Name::from_ascii(format!("{name}."))
@@ -226,13 +227,13 @@ impl ServerHealth {
         self.failures.load(Ordering::Relaxed) == 0
     }
 
-    /// Whether the server is up, or this query is the one that retries it. Other queries continue to skip it.
+    /// Whether this query may use the server: it is up, or this query has claimed the retry.
     fn may_be_tried(&self, now: u64) -> bool {
         let until = self.skipped_until.load(Ordering::Relaxed);
         self.is_up() || (until <= now && self.claim_retry(until, now))
     }
 
-    /// Claims the retry of a skipped server. False if another query has claimed it.
+    /// Claims the retry of a skipped server for this query. False if another query has claimed it.
     fn claim_retry(&self, until: u64, now: u64) -> bool {
         let failures = self.failures.load(Ordering::Relaxed);
         let next = now + (FIRST_SKIP_MS << failures.min(10)).min(MAX_SKIP_MS);
@@ -252,8 +253,9 @@ impl ServerHealth {
         self.failures.swap(0, Ordering::Relaxed) > 0
     }
 
-    /// Records an unanswered query. Returns whether the server was up before. Further failures are not counted here,
-    /// because many queries may be in flight; [`claim_retry`](Self::claim_retry) counts each retry.
+    /// Records an unanswered query. Returns whether the server was up before. Only the first failure is counted here,
+    /// because many queries may be in flight when a server fails. [`claim_retry`](Self::claim_retry) counts the later
+    /// failures, one per retry.
     fn record_failure(&self, now: u64) -> bool {
         let order = Ordering::Relaxed;
         let first = self.failures.compare_exchange(0, 1, order, order).is_ok();

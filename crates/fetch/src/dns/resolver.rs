@@ -1,4 +1,4 @@
-//! The resolver (N3, N4; Chakrabarti 2.3.1): a stub resolver over several name servers, with its own cache.
+//! The resolver (N3, N4; Chakrabarti 2.3.1): a stub resolver that uses several name servers and its own cache.
 //!
 //! ```text
 //! resolve ─► cache: fresh ──────────────────────────────► address guard ─► addresses
@@ -6,16 +6,16 @@
 //!              └─ missing ─► in-flight look-up ─► circuit breaker ─► slot ─► name servers
 //! ```
 //!
-//! A look-up queries A and AAAA records at once. IPv4 addresses come first in the result. Failures are cached too, so
-//! that a name without addresses is looked up once, not once per link.
+//! A look-up queries A and AAAA records at the same time. The result has IPv4 addresses first. Failures are cached as
+//! well, so that a name without addresses is not looked up again for every link.
 //!
 //! Invariants:
 //! - The address guard checks every answer each time it is returned, cached or not.
-//! - At most `dns_concurrency` queries are in flight; prefetched names take at most half of them.
-//! - A call waits only for a query to a name server, and it is cancel-safe.
+//! - At most `dns_concurrency` look-ups are in flight. Prefetched names take at most half of these slots.
+//! - A call that the cache can answer does not wait. Every call is cancel-safe.
 //!
-//! The resolver stores nothing on disk: the caller keeps [`Resolved`] with its site and restores it after a restart. All
-//! times are those of tokio's clock.
+//! The resolver stores nothing on disk. The caller stores a [`Resolved`] with its site and passes it to
+//! [`Resolver::restore`] after a restart. All times come from tokio's clock.
 
 #[cfg(test)]
 mod tests;
@@ -47,17 +47,18 @@ use crate::{
     transport::SimulatedTransport,
 };
 
-/// How long an unanswered look-up is cached, so that links to the same name do not repeat it at once.
+/// How long the failure of an unanswered look-up is cached, so that other links to the same name do not repeat it at
+/// once.
 const UNANSWERED_TTL: Duration = Duration::from_secs(30);
 
-/// Maximum number of addresses of one name.
+/// Maximum number of addresses that are kept for one name.
 const MAX_ADDRESSES: usize = 16;
 
 pub(super) type ResolveResult = Result<Resolved, Failure>;
 
 /// A source of addresses: name servers, a simulation, or a test script.
 pub(crate) trait AddressLookup: Send + Sync + 'static {
-    /// The addresses of a name. The caller cancels it after `dns_timeout`.
+    /// Looks up the addresses of a name. The caller cancels the future after `dns_timeout`.
     fn look_up(&self, name: &str) -> impl Future<Output = LookupResult> + Send;
 }
 
@@ -69,7 +70,7 @@ pub(crate) struct Resolver<S = NameSource> {
     cache: Mutex<DnsCache>,
     in_flight: Arc<InFlightLookups>,
     slots: Arc<Semaphore>,
-    /// Slots that prefetched names must leave free.
+    /// Number of slots that prefetching must leave free.
     reserved_slots: usize,
     breaker: CircuitBreaker,
     timeout: Duration,
@@ -140,7 +141,7 @@ impl<S: AddressLookup> Resolver<S> {
             return Err(Failure::DnsNotFound);
         }
         let lookup = InFlightLookup::join(&self.in_flight, name);
-        // Boxed, because this future is large and most calls are answered by the cache.
+        // Boxed, because the future is large and most calls need only the cache.
         let pending = Box::pin(lookup.cell.get_or_init(|| self.look_up(name, None)));
         self.check_addresses(pending.await.clone())
     }
@@ -158,8 +159,8 @@ impl<S: AddressLookup> Resolver<S> {
         lock(&self.cache).restore(name, resolved, now_ms);
     }
 
-    /// Starts a look-up in the background if a slot is free. The common case, a name that is cached or in flight, costs
-    /// two map look-ups.
+    /// Starts a look-up in the background if a slot is free. For a name that is cached or in flight, which is the
+    /// common case, it only searches two maps.
     pub(crate) fn prefetch(self: &Arc<Self>, host: &str) {
         let name = host.trim_end_matches('.');
         if lock(&self.cache).contains(name, self.clock.now_ms())
@@ -176,7 +177,7 @@ impl<S: AddressLookup> Resolver<S> {
         }
     }
 
-    /// When the circuit breaker opened, if it is open.
+    /// When the circuit breaker opened; `None` if it is closed.
     #[cfg(test)]
     pub(crate) fn outage_since(&self) -> Option<Instant> {
         self.breaker.open_since()
@@ -186,7 +187,7 @@ impl<S: AddressLookup> Resolver<S> {
         self.breaker.watch()
     }
 
-    /// The cached result. Refreshes a stale answer in the background, if a refresh is due and a slot is free.
+    /// The cached result. If the answer is stale, a refresh is due and a slot is free, refreshes it in the background.
     fn cached(self: &Arc<Self>, name: &str) -> Option<ResolveResult> {
         let now_ms = self.clock.now_ms();
         let mut cache = lock(&self.cache);
@@ -206,7 +207,7 @@ impl<S: AddressLookup> Resolver<S> {
         Some(cached.into_result())
     }
 
-    /// Looks a name up in a separate task, unless it is in flight.
+    /// Looks up a name in a separate task. Does nothing if the name is already in flight.
     fn look_up_in_background(self: &Arc<Self>, name: &str, slot: OwnedSemaphorePermit) {
         let Ok(runtime) = Handle::try_current() else {
             return;
@@ -221,8 +222,8 @@ impl<S: AddressLookup> Resolver<S> {
         });
     }
 
-    /// Queries the servers and caches the result. While the circuit breaker is open, waits without a slot. A query that
-    /// was in flight when the breaker opened, and got no answer, waits as well.
+    /// Queries the servers and caches the result. While the circuit breaker is open, waits without occupying a slot. If
+    /// the breaker opens during the query and the query gets no answer, waits and queries again.
     async fn look_up(
         self: &Arc<Self>,
         name: &str,
@@ -232,7 +233,7 @@ impl<S: AddressLookup> Resolver<S> {
             if self.breaker.open_since().is_some() {
                 slot = None;
                 self.breaker.wait(name).await;
-                // The probe may have looked up this very name.
+                // A probe may have queried this name and cached the answer.
                 if let Some(cached) = lock(&self.cache).get(name, self.clock.now_ms()) {
                     return cached.into_result();
                 }
@@ -318,7 +319,7 @@ impl<S: AddressLookup> Resolver<S> {
     }
 }
 
-/// Queries one name after the other until the outage is over.
+/// Sends probes until the outage is over.
 async fn probe<S: AddressLookup>(resolver: Weak<Resolver<S>>, outage: OutageNumber) {
     let mut pause = circuit_breaker::FIRST_PROBE_PAUSE;
     loop {
@@ -332,7 +333,8 @@ async fn probe<S: AddressLookup>(resolver: Weak<Resolver<S>>, outage: OutageNumb
         let found = resolver.query(&name).await;
         let answered = !is_unanswered(&found.outcome);
         if answered {
-            // Stored before the breaker closes, so that a look-up that waits for this name finds it in the cache.
+            // The answer is stored before the breaker closes, so that a waiting look-up of the same name finds it in
+            // the cache.
             let _ = resolver.store(&mut lock(&resolver.cache), &name, found);
         }
         resolver.breaker.record(&name, answered);
@@ -340,12 +342,12 @@ async fn probe<S: AddressLookup>(resolver: Weak<Resolver<S>>, outage: OutageNumb
     }
 }
 
-/// Whether no server answered. "No such name" and "no address" are answers.
+/// Whether no server gave an answer. "No such name" and "no address" are answers.
 pub(super) fn is_unanswered<T>(outcome: &Result<T, Failure>) -> bool {
     matches!(outcome, Err(Failure::DnsFailed(_) | Failure::DnsTimeout))
 }
 
-/// The IP address that a host name spells, if any; IPv6 with or without brackets.
+/// The IP address, if the host is an IP literal. IPv6 literals may have brackets.
 pub(crate) fn ip_literal(host: &str) -> Option<IpAddr> {
     let bare = host
         .strip_prefix('[')
@@ -354,8 +356,8 @@ pub(crate) fn ip_literal(host: &str) -> Option<IpAddr> {
     bare.parse().ok()
 }
 
-/// Locks a mutex and ignores poisoning. Every change under these locks is one call, so a panic cannot leave them
-/// inconsistent.
+/// Locks a mutex and ignores poisoning. Every change of the protected data is a single call, so a panic cannot leave
+/// the data inconsistent.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

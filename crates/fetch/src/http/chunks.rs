@@ -1,9 +1,10 @@
 //! Chunked transfer coding (RFC 9112, 7.1), parsed in place.
 //!
-//! The wire bytes stay in their buffer. The reader remembers only the byte ranges of the chunks' data, so that a body of
-//! one chunk is a slice and a body of many chunks is copied once. After [`MAX_RANGES`] ranges their data are copied
-//! early, so that a body of many tiny chunks takes no more memory than another. Chunk extensions and trailers are
-//! skipped. A bare line feed ends a line.
+//! The received bytes stay in their buffer. The reader stores only the byte ranges of the chunks' data. So the data of
+//! a single chunk are a slice of the buffer, and the data of several chunks are copied once, at the end. When there are
+//! [`MAX_RANGES`] ranges, their data are copied at once and the ranges are deleted, so that a body of many tiny chunks
+//! does not need more memory than its data. Chunk extensions and trailers are skipped. A line may end with a line feed
+//! alone.
 
 use std::ops::Range;
 
@@ -12,7 +13,7 @@ use bytes::Bytes;
 /// Maximum length of a chunk-size line with its extensions, and of a trailer line.
 const MAX_LINE: usize = 8 << 10;
 
-/// Number of byte ranges after which their data are copied.
+/// Maximum number of stored byte ranges.
 const MAX_RANGES: usize = 1024;
 
 /// The state of reading a chunked body.
@@ -21,9 +22,9 @@ pub(crate) struct ChunkReader {
     state: ChunkState,
     /// The offset of the next unread byte.
     position: usize,
-    /// The data of the first chunks, if there are many.
+    /// Data of the first chunks, if there were more than [`MAX_RANGES`] ranges.
     copied: Vec<u8>,
-    /// The ranges of the data that are not copied.
+    /// Byte ranges of the data that are not in `copied`.
     ranges: Vec<Range<usize>>,
 }
 
@@ -48,7 +49,7 @@ pub(crate) enum ChunkStep {
 }
 
 impl ChunkReader {
-    /// Continues reading. `body` has all bytes after the head, including those of earlier calls.
+    /// Continues to parse. `body` has all bytes after the head, including those of earlier calls.
     pub(crate) fn advance(&mut self, body: &[u8]) -> ChunkStep {
         loop {
             match self.state {
@@ -107,7 +108,7 @@ impl ChunkReader {
         self.state = next;
     }
 
-    /// Counts the next bytes as data.
+    /// Adds the next bytes to the data.
     fn extend_data(&mut self, bytes: usize) {
         let end = self.position + bytes;
         match self.ranges.last_mut() {
@@ -118,12 +119,13 @@ impl ChunkReader {
         self.position = end;
     }
 
-    /// Whether nothing was read: the body may not be chunked, in spite of its header.
+    /// Whether no chunk was found. In this case the body may not be chunked at all, in spite of its header.
     pub(crate) fn is_at_start(&self) -> bool {
         self.position == 0
     }
 
-    /// Whether the last chunk was read. Only the end of the trailer can be missing, which many servers omit.
+    /// Whether the last chunk was read. Only the blank line after the trailer can still be missing; many servers omit
+    /// it.
     pub(crate) fn is_past_last_chunk(&self) -> bool {
         self.state == ChunkState::Trailer
     }
@@ -136,7 +138,7 @@ impl ChunkReader {
         }
     }
 
-    /// The data of all chunks. `body` has all bytes that were read.
+    /// The data of all chunks. `body` has all bytes that [`advance`](Self::advance) has parsed.
     pub(crate) fn payload(&mut self, body: &Bytes) -> Bytes {
         match &*self.ranges {
             [one] if self.copied.is_empty() => body.slice(one.clone()),
@@ -148,7 +150,8 @@ impl ChunkReader {
     }
 }
 
-/// Whether an incomplete line may become a chunk size. Detects a body that is not chunked before its first line ends.
+/// Whether an incomplete line can be the beginning of a chunk-size line. So a body that is not chunked is detected
+/// before its first line ends.
 fn may_be_size(start: &[u8]) -> bool {
     start
         .trim_ascii_start()
@@ -185,7 +188,7 @@ mod tests {
         let body = Bytes::copy_from_slice(wire.as_bytes());
         (
             step,
-            String::from_utf8(chunks.payload(&body).to_vec()).expect("text"),
+            String::from_utf8(chunks.payload(&body).to_vec()).expect("the bytes are UTF-8"),
         )
     }
 

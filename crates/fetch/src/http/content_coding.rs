@@ -1,8 +1,9 @@
-//! Decodes content codings (RFC 9110, 8.4): gzip, deflate, br and zstd, also several layers of them.
+//! Decodes content codings (RFC 9110, 8.4): gzip, deflate, br and zstd, in up to three layers.
 //!
-//! The archive stores the encoded bytes; the page parser gets the decoded copy. The output size is limited, against
-//! compression bombs. A truncated body yields the data before the break. Deflate is accepted with and without the zlib
-//! header, because servers send both. A body that is not encoded in spite of its header is returned as it is.
+//! The archive stores the encoded bytes; the page parser gets the decoded copy. The output size is limited because of
+//! compression bombs. Of a truncated body, the data before the fault are returned. Deflate is accepted with and without
+//! the zlib header, because servers send both. If a body is not encoded in spite of its header, it is returned
+//! unchanged.
 
 use std::{cell::RefCell, io::Read};
 
@@ -19,7 +20,7 @@ const MAX_MEMBERS: usize = 10_000;
 /// Initial capacity of the output buffer.
 const INITIAL_CAPACITY: usize = 16 << 10;
 
-/// Maximum zstd window: 8 MiB, the limit for content codings (RFC 9659).
+/// Base-2 logarithm of the maximum zstd window: 8 MiB, the limit for content codings (RFC 9659).
 const MAX_ZSTD_WINDOW_LOG: u32 = 23;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,8 +52,8 @@ impl ContentCoding {
     }
 }
 
-/// The codings of a body in the order in which they were applied: content codings, then transfer codings other than
-/// chunked, which are rare. Empty if one of them is unknown or there are too many.
+/// The codings of a body in the order in which they were applied: first the content codings, then the transfer codings
+/// other than chunked, which are rare. Empty if a coding is unknown or there are too many.
 pub(crate) fn codings(headers: &Headers, remarks: &mut Vec<ResponseRemark>) -> Vec<ContentCoding> {
     let mut codings = Vec::new();
     let transfer = headers.all("transfer-encoding");
@@ -76,7 +77,8 @@ pub(crate) fn codings(headers: &Headers, remarks: &mut Vec<ResponseRemark>) -> V
     codings
 }
 
-/// Decodes the codings, the last applied first. `max_size` limits the output of each layer.
+/// Decodes all layers, beginning with the coding that was applied last. The output of each layer has at most `max_size`
+/// bytes.
 pub(crate) fn decode(
     codings: &[ContentCoding],
     payload: &Bytes,
@@ -151,7 +153,7 @@ impl LayerDecoder {
         }
     }
 
-    /// Decodes a gzip body with one member in one call; other bodies, and those that fail, as a stream.
+    /// Decodes a gzip body: in one call if it has one member, otherwise, or if that fails, as a stream.
     fn gzip(&mut self, input: &[u8]) {
         if self.gzip_one_call(input) {
             return;
@@ -170,8 +172,9 @@ impl LayerDecoder {
         }
     }
 
-    /// Decodes a gzip body in one call, which is twice as fast as a stream. The trailer has the output size. False if the
-    /// trailer does not match: the body is truncated, has several members, or has other bytes at its end.
+    /// Decodes a gzip body in one call, which is twice as fast as a stream. The gzip trailer tells the size of the
+    /// output. False if the output does not match the trailer, because the body is truncated, has several members, or
+    /// has other bytes at its end.
     fn gzip_one_call(&mut self, input: &[u8]) -> bool {
         /// The maximum compression ratio of deflate.
         const MAX_RATIO: u64 = 1032;
@@ -181,7 +184,8 @@ impl LayerDecoder {
         let Some((_, &[c0, c1, c2, c3, s0, s1, s2, s3])) = input.split_last_chunk() else {
             return false;
         };
-        // The call decodes only the first member, and the last member's trailer may match it by chance.
+        // A body with several members needs the stream: the call decodes only the first member, and the trailer of the
+        // last member may match the first.
         if memchr::memmem::find(&input[1..], &[0x1f, 0x8b, 8]).is_some() {
             return false;
         }
@@ -214,7 +218,7 @@ impl LayerDecoder {
         self.detect_not_coded();
     }
 
-    /// For codings without a magic number: an input that fails without any output was not encoded.
+    /// Detects input that is not encoded, for codings without a magic number: decoding fails before it produces output.
     fn detect_not_coded(&mut self) {
         if self.output.is_empty() && matches!(self.stop, Some(DecodeStop::Broken(_))) {
             self.stop = Some(DecodeStop::NotCoded);
@@ -232,8 +236,9 @@ impl LayerDecoder {
         }
     }
 
-    /// Reads a decoder to its end, an error, or one byte beyond the maximum size. Output before an error is kept. The
-    /// buffer doubles, but never beyond that extra byte.
+    /// Reads from a decoder until it ends or fails, or until the output is one byte longer than the maximum size.
+    /// Output before an error is kept. The buffer doubles when it is full, but its capacity never exceeds the maximum
+    /// size by more than that byte.
     fn read_all(&mut self, mut decoder: impl Read) {
         let end = usize::try_from(self.max_size.saturating_add(1)).unwrap_or(usize::MAX);
         let mut result = Ok(0);
@@ -278,34 +283,40 @@ mod tests {
 
     fn gzip(data: &[u8]) -> Vec<u8> {
         let mut coder = write::GzEncoder::new(Vec::new(), Compression::default());
-        coder.write_all(data).expect("in memory");
-        coder.finish().expect("in memory")
+        coder
+            .write_all(data)
+            .expect("a write to memory cannot fail");
+        coder.finish().expect("a write to memory cannot fail")
     }
 
     fn zlib(data: &[u8]) -> Vec<u8> {
         let mut coder = write::ZlibEncoder::new(Vec::new(), Compression::default());
-        coder.write_all(data).expect("in memory");
-        coder.finish().expect("in memory")
+        coder
+            .write_all(data)
+            .expect("a write to memory cannot fail");
+        coder.finish().expect("a write to memory cannot fail")
     }
 
     fn raw(data: &[u8]) -> Vec<u8> {
         let mut coder = write::DeflateEncoder::new(Vec::new(), Compression::default());
-        coder.write_all(data).expect("in memory");
-        coder.finish().expect("in memory")
+        coder
+            .write_all(data)
+            .expect("a write to memory cannot fail");
+        coder.finish().expect("a write to memory cannot fail")
     }
 
     fn zstandard(data: &[u8]) -> Vec<u8> {
-        zstd::encode_all(data, 3).expect("in memory")
+        zstd::encode_all(data, 3).expect("a write to memory cannot fail")
     }
 
-    /// A brotli stream of uncompressed blocks (RFC 7932, 9.2), because there is no brotli encoder among the dependencies.
+    /// A brotli stream of uncompressed blocks (RFC 7932, 9.2). No dependency of the crate has a brotli encoder.
     fn brotli(data: &[u8]) -> Vec<u8> {
         let mut output = Vec::new();
         // WBITS=16 is one 0 bit; then per meta-block: ISLAST=0, MNIBBLES=4 (00), MLEN-1 in 16 bits, ISUNCOMPRESSED=1.
         let mut lead = 1_u32;
         for block in data.chunks(1 << 16) {
             let length = block.len() as u32 - 1;
-            // lead bits of 0, then 0, 00, 16 bits, 1, padded to a byte.
+            // The first `lead` bits are 0. Then follow 0, 00, the 16 bits of the length, 1, and padding to a byte.
             let bits = (length << (lead + 3)) | (1 << (lead + 19));
             output.extend_from_slice(&bits.to_le_bytes()[..3]);
             output.extend_from_slice(block);
@@ -364,7 +375,7 @@ mod tests {
         assert_eq!(remarks, []);
     }
 
-    /// The first and the last member have the same trailer, which must not trigger the one-call path.
+    /// The first and the last member have the same trailer. The body must nevertheless be decoded as a stream.
     #[test]
     fn equal_first_and_last_gzip_members() {
         let coded = [gzip(b"one"), gzip(b" two "), gzip(b"one")].concat();

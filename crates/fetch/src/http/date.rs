@@ -1,24 +1,25 @@
 //! Parses the dates in response headers and corrects implausible ones (N15).
 //!
 //! HTTP has three date formats (RFC 9110, 5.6.7), but servers also send wrong weekdays, years of two, three (`103`) or
-//! five digits (`19103`), dashes, zones such as `GMT+1`, and ISO 8601. Every unambiguous date is accepted; `05/06/2004`
-//! is ambiguous. A `Last-Modified` date is then checked as in Castillo A.3.5: a date before 1993 is rejected, because
-//! there was no web; a date up to a day in the future is taken for now, because the server's time zone is wrong; a later
-//! date is rejected.
+//! five digits (`19103`), dashes, zones such as `GMT+1`, and ISO 8601. Every unambiguous date is accepted. A date such
+//! as `05/06/2004` is ambiguous and is rejected. A `Last-Modified` date is then checked as in Castillo A.3.5: a date
+//! before 1993 is rejected, because the web hardly existed; a date up to a day in the future is replaced by the current
+//! time, because the server's time zone is probably wrong; a later date is rejected.
 //!
-//! Pure, one pass over at most [`MAX_LENGTH`] bytes, never panics.
+//! The functions are pure and never panic. Texts of more than [`MAX_LENGTH`] bytes are rejected.
 
 use aranha_units::calendar::{self, month_by_name};
 
-/// Longer texts are not parsed.
+/// Maximum length of a date. Longer texts are rejected.
 const MAX_LENGTH: usize = 100;
 
-/// 1993-01-01T00:00:00Z, Unix milliseconds.
+/// The earliest plausible date: 1993-01-01T00:00:00Z in Unix milliseconds.
 const EARLIEST_MS: i64 = 725_846_400_000;
 
 const WEEKDAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 
-/// Unambiguous zone names, in hours east of Greenwich: universal time and those of RFC 822.
+/// Unambiguous names of time zones, with their offset from Greenwich in hours: names of universal time, and the zones
+/// of RFC 822.
 const ZONES: [(&str, i64); 12] = [
     ("gmt", 0),
     ("utc", 0),
@@ -35,7 +36,7 @@ const ZONES: [(&str, i64); 12] = [
 ];
 
 /// A `Last-Modified` date in Unix milliseconds. `None` if it cannot be parsed, is before 1993, or is more than a day in
-/// the future. A date less than a day in the future becomes `now_ms`.
+/// the future. For a date up to a day in the future, returns `now_ms`.
 pub(crate) fn parse_past(text: &str, now_ms: i64) -> Option<i64> {
     let at = parse(text)?;
     let plausible = at >= EARLIEST_MS && at <= now_ms.saturating_add(calendar::DAY_MS);
@@ -50,7 +51,7 @@ pub(crate) fn parse(text: &str) -> Option<i64> {
     parse_words(text)
 }
 
-/// A fast path for the preferred format, which nearly all servers use: `Sun, 06 Nov 1994 08:49:37 GMT`.
+/// Fast path for the format that nearly all servers use: `Sun, 06 Nov 1994 08:49:37 GMT`.
 fn parse_imf_fixdate(text: &[u8]) -> Option<DateParts> {
     let [
         w0,
@@ -122,7 +123,7 @@ fn parse_words(text: &str) -> Option<i64> {
     parts.finish()
 }
 
-/// The parts of a date that have been parsed. Times are in seconds.
+/// The parts of a date that have been parsed so far. Times and offsets are in seconds.
 #[derive(Default)]
 struct DateParts {
     /// Seconds since midnight.
@@ -131,7 +132,7 @@ struct DateParts {
     day: Option<i64>,
     month: Option<i64>,
     year: Option<i64>,
-    /// The offset that a zone name stands for.
+    /// Offset of a zone that was given by name.
     zone: Option<i64>,
     /// A numeric offset. It takes precedence over a zone name, as in `+0000 (UTC)` or `GMT +0100`.
     offset: Option<i64>,
@@ -165,7 +166,7 @@ impl DateParts {
         }
     }
 
-    /// A separate number: first the day, then the year.
+    /// Adds a number that stands alone: the first is the day, the second is the year.
     fn add_number(&mut self, word: &str) -> Option<()> {
         if self.day.is_none() && word.len() <= 2 {
             set(&mut self.day, word.parse().ok()?)
@@ -174,7 +175,8 @@ impl DateParts {
         }
     }
 
-    /// `14-Nov-2023`, `2023-11-14` or `2023/11/14`. Three numbers with the year last are ambiguous.
+    /// Adds a date such as `14-Nov-2023`, `2023-11-14` or `2023/11/14`. Three numbers with the year at the end are
+    /// ambiguous and are rejected.
     fn add_date(&mut self, word: &str) -> Option<()> {
         let mut parts = word.split(['-', '/']);
         let (first, middle, last) = (parts.next()?, parts.next()?, parts.next()?);
@@ -199,7 +201,7 @@ impl DateParts {
         set(&mut self.day, number(last, 2)?)
     }
 
-    /// `22:13`, `22:13:20` or `22:13:20.123`, optionally followed by a zone.
+    /// Adds a time such as `22:13`, `22:13:20` or `22:13:20.123`. A zone may follow it.
     fn add_time(&mut self, word: &str) -> Option<()> {
         let end = word
             .find(|c: char| !c.is_ascii_digit() && c != ':' && c != '.')
@@ -209,7 +211,7 @@ impl DateParts {
         let mut parts = time.split(':');
         let mut part = |max: i64| number(parts.next()?, 2).filter(|value| *value <= max);
         let (hour, minute) = (part(23)?, part(59)?);
-        // 60 is a leap second.
+        // A leap second (60) is read as 59.
         let second = if time.matches(':').count() > 1 {
             part(60)?.min(59)
         } else {
@@ -244,7 +246,7 @@ impl DateParts {
     }
 }
 
-/// Sets a part; `None` if it was set before, because a date with two days or two times is ambiguous.
+/// Sets a part of the date. `None` if the part was set before: a date with two days or two times is ambiguous.
 fn set<T>(part: &mut Option<T>, value: T) -> Option<()> {
     part.replace(value).is_none().then_some(())
 }
@@ -256,7 +258,7 @@ fn number(text: &str, max_digits: usize) -> Option<i64> {
     text.parse().ok().filter(|_| fits)
 }
 
-/// A year of four or two digits, or one of a program that counts years from 1900 (`103` or `19103` for 2003).
+/// A year of four or two digits, or a year as wrong programs write it that count from 1900 (`103` or `19103` for 2003).
 fn year(text: &str) -> Option<i64> {
     let value = number(text, 5)?;
     Some(match (text.len(), value) {
@@ -276,7 +278,7 @@ fn split_iso(word: &str) -> Option<(&str, &str)> {
         .then_some((date, time))
 }
 
-/// The seconds east of Greenwich of a zone name, which may have an offset (`GMT+1`).
+/// The offset of a zone name from Greenwich, in seconds. A numeric offset may follow the name (`GMT+1`).
 fn zone(word: &str) -> Option<i64> {
     let end = word.find(['+', '-']).unwrap_or(word.len());
     let (name, rest) = word.split_at(end);
@@ -290,7 +292,7 @@ fn zone(word: &str) -> Option<i64> {
     }
 }
 
-/// The seconds of an offset such as `+1`, `+01`, `-0330` or `+05:30`.
+/// Parses an offset such as `+1`, `+01`, `-0330` or `+05:30`. Returns seconds.
 fn offset(text: &str) -> Option<i64> {
     let sign = if text.starts_with('-') { -1 } else { 1 };
     let digits = text.get(1..)?;
@@ -344,7 +346,7 @@ mod tests {
         assert!(parse_imf_fixdate(b"Sun, 06 Nov 1994 08:49:60 GMT").is_none());
     }
 
-    /// 2023-11-14T22:13:20Z.
+    /// 2023-11-14T22:13:20Z in Unix seconds.
     const THEN: i64 = 1_700_000_000;
 
     fn check(text: &str, seconds: Option<i64>) {
@@ -419,7 +421,7 @@ mod tests {
         check(&"1 ".repeat(60), None);
     }
 
-    /// Castillo A.3.5.
+    /// Implements Castillo A.3.5.
     #[test]
     fn implausible_modification_dates_are_corrected_or_rejected() {
         let now = THEN * 1000;
@@ -454,7 +456,7 @@ mod tests {
             }
         }
 
-        /// A date that is formatted in each HTTP format is parsed back.
+        /// A date in any of the HTTP formats is parsed to the same time.
         #[test]
         fn every_http_format_round_trips(day in 0_i64..20_000, second in 0_i64..86_400) {
             let at = (day * 86_400 + second) * 1000;

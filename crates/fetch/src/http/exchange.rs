@@ -1,11 +1,11 @@
 //! One request and its response over one connection (RFC 9112).
 //!
-//! The read buffer is the record of the wire: the response is collected in one buffer, head and body are located in
-//! it, and the buffer is returned without a copy. No task and no second future drives the connection
-//! (docs/decisions/0003-http-exchange.md). The code is generic over the stream, so that tests need no socket.
+//! The whole response is received into one buffer. Head and body are ranges of this buffer, and the buffer is returned
+//! without a copy. The connection needs neither a task nor a future of its own (docs/decisions/0003-http-exchange.md).
+//! The code is generic over the stream, so that tests need no socket.
 //!
-//! An exchange never keeps more bytes than the limits allow. It always ends within the timeouts of [`ResponseTimer`],
-//! with a response, which may be truncated, or with a failure.
+//! An exchange never keeps more bytes than the limits allow. It always ends within the timeouts of [`ResponseTimer`].
+//! Its result is a response, which may be truncated, or a failure.
 
 use std::{
     cell::RefCell,
@@ -37,24 +37,26 @@ use crate::{
     },
 };
 
-/// Size of the thread's read buffer. Responses are read into it first, because most pages arrive in one read: a buffer of
-/// the right size is then allocated, and a fetch that waits for its first byte has none.
+/// Size of the read buffer that each thread has. The first bytes of a response are read into it and copied to a new
+/// buffer. Most pages arrive in one read, so the new buffer has the right size, and a fetch that waits for its first
+/// byte needs no buffer.
 const READ_SIZE: usize = MAX_UNPOOLED;
 
-/// Minimum free capacity for reading directly into a response's own buffer.
+/// If the response's own buffer has less free capacity than this, the thread's buffer is used.
 const MIN_FREE: usize = 4 << 10;
 
-/// Maximum growth of the buffer for bytes that are announced but not received, until the response has its share of the
-/// memory budget. With a share, the whole buffer is allocated at once: doubling made the kernel clear twice the pages.
+/// Maximum capacity that is allocated at a time for announced bytes, while the response has no share of the memory
+/// budget. With a share, the whole buffer is allocated at once, because repeated doubling made the kernel clear twice
+/// as many pages.
 const MAX_GROWTH: usize = 512 << 10;
 
-/// Appended to a large response in its buffer ([`crate::FetchResponse::crlf_terminated`]).
+/// Bytes that are appended to a large response in its buffer ([`crate::FetchResponse::crlf_terminated`]).
 const TERMINATOR: &[u8] = b"\r\n\r\n";
 
 /// Maximum number of interim responses (1xx) before the final one.
 const MAX_INTERIM: usize = 8;
 
-/// Maximum number of CR and LF bytes before the status line.
+/// Maximum number of CR and LF bytes that are skipped before the status line.
 const MAX_BLANK: usize = 1 << 10;
 
 thread_local! {
@@ -68,7 +70,7 @@ pub(crate) struct ExchangeLimits<'a> {
     pub(crate) memory: &'a MemoryBudget,
     pub(crate) max_body: Option<u64>,
     pub(crate) accept_any_type: bool,
-    /// End of the whole fetch.
+    /// Time limit of the whole fetch.
     pub(crate) deadline: Instant,
 }
 
@@ -85,7 +87,7 @@ pub(crate) struct ExchangeResult {
     pub(crate) closed_early: bool,
 }
 
-/// A received response with its content coding.
+/// A received response whose content coding has not been removed.
 #[derive(Debug)]
 pub(crate) struct ReceivedResponse {
     pub(crate) head: ResponseHead,
@@ -158,7 +160,8 @@ async fn send<S: AsyncWrite + Unpin>(
 /// The result of one read.
 enum ReadOutcome {
     Bytes,
-    /// The server closed the connection. A missing TLS `close_notify` counts as well, because it is common.
+    /// The server closed the connection. A TLS connection that ends without `close_notify` counts as closed, because
+    /// this is common.
     End,
     /// The connection broke: a TCP reset or an invalid TLS record.
     Broken,
@@ -174,18 +177,18 @@ struct ResponseReader<'a, S> {
     timer: ResponseTimer<'a>,
     request_sent: Instant,
     first_byte: Option<Duration>,
-    /// A limit passed during the last read.
+    /// Whether a time limit had passed when the last bytes arrived.
     late: bool,
-    /// Acquired when the body becomes large.
+    /// The share of the memory budget, acquired when the body becomes large.
     share: Option<MemoryShare>,
-    /// The maximum capacity that the buffer needs.
+    /// The maximum capacity that the buffer may need.
     max_size: usize,
     stream_ended: bool,
 }
 
 impl<S: AsyncRead + Unpin> ResponseReader<'_, S> {
-    /// Ensures free capacity for `free` bytes. If more bytes may follow, the buffer doubles, but not beyond `max_size`,
-    /// because the share of the budget is no larger.
+    /// Ensures free capacity for `free` bytes. Unless these bytes complete the response (`is_all`), the capacity at
+    /// least doubles, but not beyond `max_size`, because that is the size of the share.
     fn reserve(&mut self, free: usize, is_all: bool) {
         let capacity = self.buffer.capacity();
         let required = self.buffer.len() + free;
@@ -198,7 +201,7 @@ impl<S: AsyncRead + Unpin> ResponseReader<'_, S> {
         }
     }
 
-    /// Reads once. `rest` is the number of bytes to come, if it is known.
+    /// Reads once. `rest` is the number of bytes that the response still lacks, if it is known.
     async fn read(&mut self, rest: Option<u64>) -> ReadOutcome {
         if self.late {
             return ReadOutcome::Late;
@@ -214,7 +217,8 @@ impl<S: AsyncRead + Unpin> ResponseReader<'_, S> {
                     None => MAX_GROWTH,
                 };
                 let growth = rest.min(max_growth as u64);
-                // The extra capacity is for the terminator. It also detects bytes beyond the announced length.
+                // The additional capacity is for the terminator. It also makes bytes beyond the announced length
+                // visible.
                 self.reserve(growth as usize + TERMINATOR.len(), growth == rest);
                 pin!(self.stream.read_buf(&mut self.buffer)).poll(cx)
             };
@@ -240,7 +244,8 @@ impl<S: AsyncRead + Unpin> ResponseReader<'_, S> {
             Some(Ok(bytes)) => {
                 self.first_byte
                     .get_or_insert_with(|| self.request_sent.elapsed());
-                // Reported by the next read: if these bytes complete the response, it is not late.
+                // The next read reports the delay. If these bytes complete the response, there is no next read, and the
+                // response is not late.
                 self.late = !self.timer.record_bytes(bytes);
                 ReadOutcome::Bytes
             }
@@ -256,7 +261,8 @@ impl<S: AsyncRead + Unpin> ResponseReader<'_, S> {
         let mut buffer = ReadBuf::new(buffer);
         ready!(Pin::new(&mut *self.stream).poll_read(cx, &mut buffer))?;
         let bytes = buffer.filled();
-        // If the first read fills the buffer, more will follow: allocate for the announced length at once.
+        // If the first read fills the thread's buffer, more bytes will follow, so capacity for the announced length is
+        // allocated at once.
         let announced = (bytes.len() == READ_SIZE && self.buffer.is_empty())
             .then(|| announced_size(bytes))
             .flatten();
@@ -268,7 +274,8 @@ impl<S: AsyncRead + Unpin> ResponseReader<'_, S> {
         Poll::Ready(Ok(bytes.len()))
     }
 
-    /// Receives the head of the final response and returns it with its length. The buffer then begins with it.
+    /// Receives the head of the final response. Returns the head and its length. Interim responses are removed, so the
+    /// buffer begins with this head.
     async fn read_head(&mut self, max_head: usize) -> Result<(ResponseHead, usize), Failure> {
         let (mut scanned, mut interim, mut blank) = (0, 0, 0);
         loop {
@@ -316,7 +323,7 @@ impl<S: AsyncRead + Unpin> ResponseReader<'_, S> {
         }
     }
 
-    /// Receives the body, unless its media type is not accepted, and ends the exchange.
+    /// Receives the body, unless its media type is not accepted. Then ends the exchange.
     async fn receive_body(
         mut self,
         mut head: ResponseHead,
@@ -346,7 +353,8 @@ impl<S: AsyncRead + Unpin> ResponseReader<'_, S> {
             "body end"
         );
         let received = self.buffer.len() - head_length;
-        // The connection is kept if a small unwanted body arrived together with the head.
+        // The connection can be kept even if the body is unwanted, provided that the whole body arrived together with
+        // the head.
         let ends_exactly = match framing {
             ResponseFraming::Length(bytes) if unwanted => received as u64 == bytes,
             ResponseFraming::Close | ResponseFraming::UpTo(_) => false,
@@ -407,7 +415,7 @@ impl<S: AsyncRead + Unpin> ResponseReader<'_, S> {
                     (received as u64 >= *bytes).then_some(*bytes as usize)
                 }
                 ResponseFraming::Close => None,
-                // Bytes beyond the limit are not parsed, so that none of them is copied.
+                // Bytes beyond the limit are not parsed, so that they do not become data.
                 ResponseFraming::Chunked(chunks) => {
                     match chunks.advance(&body[..capped(received, max_body)]) {
                         ChunkStep::More => None,
@@ -470,8 +478,9 @@ fn announced_size(bytes: &[u8]) -> Option<usize> {
     end.checked_add(body)?.checked_add(TERMINATOR.len())
 }
 
-/// Turns the buffer into the response. The response may wait for the archive for a long time, so it is copied out of a
-/// buffer that is more than half empty. Large buffers are not copied, because that would cost more.
+/// Turns the buffer into the response. If the buffer is more than half empty, the bytes are copied to a smaller one,
+/// because the response may wait for the archive for a long time. The bytes of large buffers are not copied, because
+/// that would cost more than it saves.
 fn into_bytes(buffer: Vec<u8>, memory: &MemoryBudget) -> Bytes {
     if buffer.capacity() <= MAX_UNBUDGETED && buffer.len() < buffer.capacity() / 2 {
         let response = Bytes::copy_from_slice(&buffer);
@@ -500,7 +509,7 @@ fn announced_length(framing: &ResponseFraming) -> Option<u64> {
     }
 }
 
-/// Whether a body is truncated if the connection ends here. `broken`: it was not closed in an orderly manner.
+/// Whether a body is truncated if the connection ends here. `broken`: whether the connection ended by an error.
 fn truncation_at_end(framing: &ResponseFraming, broken: bool) -> Option<Truncated> {
     match framing {
         ResponseFraming::Close | ResponseFraming::UpTo(_) if broken => Some(Truncated::Disconnect),

@@ -1,16 +1,16 @@
-//! Determines where a body ends (RFC 9112, 6.3), tolerating common mistakes of servers.
+//! Determines where a body ends (RFC 9112, 6.3). Common mistakes of servers are tolerated.
 //!
-//! `Transfer-Encoding` takes precedence over `Content-Length`. If several lengths differ, the largest is an upper bound.
-//! A length that is not a number is ignored. A body with ambiguous framing is read, but its connection is not reused:
-//! what one side takes for the next response, the other may take for the rest of this one.
+//! `Transfer-Encoding` takes precedence over `Content-Length`. If there are several different lengths, the body has at
+//! most the largest. A length that is not a number is ignored. If the framing is ambiguous, the body is read, but the
+//! connection is not reused, because the server may mean more or fewer bytes than were read.
 
 use super::{chunks::ChunkReader, head::ResponseHead};
 use crate::{Headers, ResponseRemark};
 
-/// Where the body ends.
+/// The end of the body.
 #[derive(Debug)]
 pub(crate) enum ResponseFraming {
-    /// No body, regardless of the headers (204 and 304).
+    /// There is no body, whatever the headers say (status 204 and 304).
     Empty,
     /// After this many bytes.
     Length(u64),
@@ -22,7 +22,7 @@ pub(crate) enum ResponseFraming {
     Close,
 }
 
-/// The framing, and whether it is unambiguous, so that the connection can be reused.
+/// The framing, and whether it is unambiguous. Only then may the connection be reused.
 pub(crate) fn of(
     head: &ResponseHead,
     remarks: &mut Vec<ResponseRemark>,
@@ -57,7 +57,7 @@ pub(crate) fn of(
 enum TransferEncoding {
     None,
     Chunked,
-    /// Another coding; the body ends when the connection is closed.
+    /// Another transfer coding. The body ends when the connection is closed.
     Other,
 }
 
@@ -103,7 +103,7 @@ fn content_length(headers: &Headers) -> ContentLength {
     found
 }
 
-/// Parses digits only; `str::parse` would accept a sign.
+/// Parses a number of digits only. `str::parse` alone would accept a sign.
 fn number(text: &[u8]) -> Option<u64> {
     let text = str::from_utf8(text)
         .ok()
@@ -118,7 +118,7 @@ mod tests {
 
     fn check(status: u16, fields: &str, expected: &str, reusable: bool) {
         let head = head::parse(format!("HTTP/1.1 {status} x\r\n{fields}\r\n\r\n").as_bytes())
-            .expect("a head");
+            .expect("the head is valid");
         let (framing, unambiguous) = of(&head, &mut Vec::new());
         let found = match framing {
             ResponseFraming::Chunked(_) => "Chunked".to_owned(),

@@ -16,8 +16,8 @@ pub(crate) struct ResponseHead {
     pub(crate) remarks: Vec<ResponseRemark>,
 }
 
-/// The length of the head, if the bytes received so far have its end. `scanned` counts the bytes that earlier calls have
-/// searched.
+/// The length of the head; `None` if its end has not been received. `scanned` is the number of bytes that earlier calls
+/// have searched.
 pub(crate) fn find_end(bytes: &[u8], scanned: &mut usize) -> Option<usize> {
     for at in memchr::memchr_iter(b'\n', &bytes[*scanned..]) {
         let line_end = *scanned + at;
@@ -27,7 +27,7 @@ pub(crate) fn find_end(bytes: &[u8], scanned: &mut usize) -> Option<usize> {
             _ => {}
         }
     }
-    // A blank line may span two reads, so the last three bytes are searched again.
+    // The blank line may be split over two reads, so the last three bytes are searched again.
     *scanned = bytes.len().saturating_sub(3);
     None
 }
@@ -67,7 +67,8 @@ pub(crate) fn parse(head: &[u8]) -> Result<ResponseHead, String> {
     }
     let keep_alive = has_token(&headers, "connection", "keep-alive");
     let close = has_token(&headers, "connection", "close");
-    // HTTP/1.0 has no chunked coding: the framing may be a proxy's mistake (RFC 9112, 6.1).
+    // HTTP/1.0 has no transfer codings, so the header may be a mistake of a proxy, and the connection is not kept (RFC
+    // 9112, 6.1).
     let keep_alive_1_0 = keep_alive && !headers.has("transfer-encoding");
     let persistent = !close && !line.irregular && (line.minor >= 1 || keep_alive_1_0);
     Ok(ResponseHead {
@@ -89,7 +90,7 @@ fn has_token(headers: &Headers, name: &str, token: &str) -> bool {
 struct StatusLine {
     minor: u8,
     status: u16,
-    /// Not exactly as RFC 9112 prescribes.
+    /// Whether the line deviates from RFC 9112.
     irregular: bool,
 }
 

@@ -1,7 +1,8 @@
 //! The header fields of a response (RFC 9110, section 5).
 //!
-//! All fields are stored in one buffer and searched linearly. A response has about a dozen fields and is asked for about
-//! a dozen names; building a hash map for every page cost more than it saved. At most [`MAX_FIELDS`] are kept.
+//! All fields are stored in one buffer and searched linearly. A response has about a dozen fields, and about a dozen
+//! names are looked up in it. For so few, building a hash map costs more than it saves. At most [`MAX_FIELDS`] fields
+//! are kept.
 
 /// Maximum number of header fields that are kept.
 const MAX_FIELDS: usize = 500;
@@ -9,7 +10,7 @@ const MAX_FIELDS: usize = 500;
 /// Header fields in the order received, with names in lower case. A name may occur several times.
 #[derive(Clone, Default)]
 pub struct Headers {
-    /// Name, value, name, value …, without separators.
+    /// Names and values in turn, without separators.
     text: Vec<u8>,
     fields: Vec<FieldSpan>,
 }
@@ -23,7 +24,7 @@ struct FieldSpan {
 }
 
 impl Headers {
-    /// No fields, with capacity for a head of this many bytes.
+    /// An empty list of fields, with capacity for a head of this many bytes.
     pub(crate) fn with_capacity(bytes: usize) -> Self {
         Self {
             text: Vec::with_capacity(bytes),
@@ -31,8 +32,8 @@ impl Headers {
         }
     }
 
-    /// Appends a field. Returns false if the name is not a token (RFC 9110, 5.6.2) or there are too many fields. Control
-    /// characters in the value are replaced by spaces.
+    /// Appends a field. If the name is not a token (RFC 9110, 5.6.2) or there are too many fields, returns false and
+    /// ignores the field. Control characters in the value are replaced by spaces.
     pub(crate) fn push(&mut self, name: &[u8], value: &[u8]) -> bool {
         let start = self.text.len();
         let length = start + name.len() + value.len();
@@ -107,7 +108,7 @@ impl std::fmt::Debug for Headers {
     }
 }
 
-/// Whether the bytes are a token (RFC 9110, 5.6.2), as field names must be.
+/// Whether the bytes are a token (RFC 9110, 5.6.2). Field names must be tokens.
 pub(crate) fn is_token(name: &[u8]) -> bool {
     !name.is_empty() && name.iter().all(|byte| IS_TOKEN_BYTE[usize::from(*byte)])
 }

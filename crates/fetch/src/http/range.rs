@@ -1,10 +1,11 @@
 //! The `Range` header (N7): asks the server for no more bytes than the maximum body size, so that the connection need not
 //! be closed in the middle of a body.
 //!
-//! Off by default, because some servers respond with 416 to a range that is longer than the page (Castillo A.3.2). The
-//! caller must then repeat the request with [`FetchRequest::without_range`](crate::FetchRequest::without_range), after
-//! the courtesy pause. A server may ignore the header (RFC 9110, 14.2); the body limit applies in any case. The range is
-//! one of the compressed body, whose beginning can be decoded.
+//! Ranges are off by default, because some servers respond with 416 to a range that is longer than the page (Castillo
+//! A.3.2). The caller must then repeat the request with
+//! [`FetchRequest::without_range`](crate::FetchRequest::without_range), after the courtesy pause. A server may ignore
+//! the header (RFC 9110, 14.2), so the maximum body size is enforced in any case. If the body is compressed, the range
+//! refers to the compressed bytes. The beginning of a compressed body can be decoded.
 
 use crate::{FetchRequest, Headers, Options, Truncated};
 
@@ -25,7 +26,7 @@ pub(crate) fn last_byte(options: &Options, request: &FetchRequest<'_>) -> Option
     max_body.checked_sub(1)
 }
 
-/// Why the body of a 206 response is not the whole page; `None` if it is.
+/// Why the body of a 206 response is truncated; `None` if it is the whole page.
 pub(crate) fn truncation(headers: &Headers, last_byte: u64) -> Option<Truncated> {
     match headers.text("content-range").and_then(content_range) {
         Some((0, end, Some(length))) if end.checked_add(1) == Some(length) => None,

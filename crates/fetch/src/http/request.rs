@@ -1,9 +1,10 @@
-//! A request: one GET, and the bytes of its head.
+//! A GET request, and the bytes of its head.
 //!
 //! A request through a proxy has the whole URL in its request line (absolute form; RFC 9112, 3.2.2).
 //!
-//! The header order is that of common clients: `Host`, identification, `Accept` headers, then the request's own. A value
-//! with a line break is an error, so that no header can be injected.
+//! The headers have the order that common clients use: `Host`, the headers that identify the crawler, the `Accept`
+//! headers, and then those of the single request. A value with a control character is an error, so that nobody can
+//! inject a header by a line break.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -13,29 +14,30 @@ use bytes::Bytes;
 use super::headers::is_token;
 use crate::{FetchSetupError, Options};
 
-/// One GET of one URL at one address.
+/// A GET request for one URL at one address.
 #[derive(Clone, Debug)]
 pub struct FetchRequest<'a> {
     /// The URL to fetch.
     pub url: &'a CanonUrl,
     /// One of the addresses that [`Fetcher::resolve`](crate::Fetcher::resolve) returned. The guard checks it again.
     pub address: IpAddr,
-    /// Send the request to this HTTP proxy instead of the origin server; `http` URLs only. The user configured the
-    /// proxy, so the guard does not check its address. `address` is not used, because the proxy resolves the name. A URL
-    /// whose host is an IP literal is still checked. `Cache-Control: only-if-cached` restricts the proxy to its cache.
+    /// Send the request to this HTTP proxy instead of the server. Only for `http` URLs. The user configured the proxy,
+    /// so the guard does not check its address. The proxy resolves the name, so `address` is not used. If the host of
+    /// the URL is an IP literal, the guard checks that address. The header `Cache-Control: only-if-cached` makes the
+    /// proxy answer from its cache only.
     pub proxy: Option<SocketAddr>,
     /// Further headers: `Cookie`, `If-None-Match`, `If-Modified-Since`, `Range` …
     pub headers: Vec<(&'static str, String)>,
-    /// Replaces the options `max_body` and `max_body_by_type`.
+    /// Maximum body size of this request. If set, it replaces the options `max_body` and `max_body_by_type`.
     pub max_body: Option<u64>,
-    /// Accept a body of any media type, for robots.txt.
+    /// Accept a body of any media type. Used for robots.txt.
     pub accept_any_type: bool,
-    /// Send no `Range` header even if the options say so, because the server responded with 416 to one.
+    /// Send no `Range` header, whatever the options say. Used after the server responded with 416 to a range.
     pub without_range: bool,
 }
 
 impl<'a> FetchRequest<'a> {
-    /// A GET without further headers.
+    /// A GET request without further headers.
     pub fn new(url: &'a CanonUrl, address: IpAddr) -> Self {
         FetchRequest {
             url,
@@ -79,7 +81,8 @@ impl CommonHeaders {
         Ok(CommonHeaders(text))
     }
 
-    /// The head of a request, or the reason why it cannot be sent. `last_byte` is for the `Range` header.
+    /// The head of a request, or the reason why the request cannot be sent. `last_byte` is the end of the range in the
+    /// `Range` header.
     pub(crate) fn head(
         &self,
         request: &FetchRequest<'_>,
@@ -150,13 +153,13 @@ mod tests {
     fn head(options: &Options, headers: Vec<(&'static str, String)>) -> Result<String, String> {
         let url = Canonicaliser::new(UrlRules::default())
             .canon("http://example.org:8080/a?b=c")
-            .expect("a URL");
+            .expect("the URL is valid");
         let request = FetchRequest {
             headers,
             ..FetchRequest::new(&url, [192, 0, 2, 1].into())
         };
         let common = CommonHeaders::new(options).map_err(|error| error.to_string())?;
-        Ok(String::from_utf8(common.head(&request, None)?.to_vec()).expect("UTF-8"))
+        Ok(String::from_utf8(common.head(&request, None)?.to_vec()).expect("the head is UTF-8"))
     }
 
     #[test]
@@ -169,7 +172,7 @@ mod tests {
             ..Options::default()
         };
         assert_eq!(
-            head(&options, vec![("Cookie", "a=b".to_owned())]).expect("a head"),
+            head(&options, vec![("Cookie", "a=b".to_owned())]).expect("the head is valid"),
             "GET /a?b=c HTTP/1.1\r\nHost: example.org:8080\r\nUser-Agent: aranha/1 (+https://example.org/bot)\r\n\
              From: bot@example.org\r\nAccept: text/html\r\nAccept-Language: pt\r\nAccept-Encoding: gzip, br, zstd\r\n\
              Cookie: a=b\r\n\r\n"

@@ -1,4 +1,4 @@
-//! The result of a fetch: the bytes on the wire, and the parsed response.
+//! The result of a fetch: the sent and received bytes, and the parsed response.
 
 use std::{net::IpAddr, time::Duration};
 
@@ -12,7 +12,8 @@ use crate::{Failure, Headers};
 /// Maximum length of an entity tag.
 const MAX_ETAG: usize = 256;
 
-/// Maximum lifetime that a response can claim: one year, the most that HTTP/1.1 recommended (RFC 2616, 14.21).
+/// Maximum lifetime of a response: one year, the maximum that RFC 2616, 14.21 recommended. A longer lifetime is
+/// shortened to it.
 const MAX_LIFETIME_MS: i64 = 365 * 24 * 3600 * 1000;
 
 /// The result of one fetch.
@@ -22,19 +23,19 @@ pub struct Fetched {
     pub result: Result<FetchResponse, Failure>,
     /// The bytes of the request head; empty if no connection was established.
     pub request: Bytes,
-    /// The bytes of the response as received, head and body, including chunk framing. Also set for failures if any byte
-    /// was received. Interim (1xx) responses, blank lines before the head, and bytes after the end of the response are
-    /// left out.
+    /// The bytes of the response as received: head and body, including chunk framing. If the fetch failed, the bytes
+    /// received before the failure. Interim (1xx) responses, blank lines before the head, and bytes after the end of
+    /// the response are omitted.
     pub response: Bytes,
     /// The address of the connection: the server's or the proxy's.
     pub address: Option<IpAddr>,
-    /// Wall-clock start, Unix milliseconds.
+    /// When the fetch started, in Unix milliseconds by the wall clock.
     pub started_ms: i64,
-    /// When the last byte was received. The courtesy pause counts from here.
+    /// When the last byte was received. The courtesy pause starts here.
     pub finished: Instant,
     /// Duration of each phase.
     pub timings: Timings,
-    /// The error of the server's certificate, if it was accepted in spite of it.
+    /// The error of the server's certificate, if the certificate was accepted in spite of an error.
     pub certificate_error: Option<String>,
 }
 
@@ -60,24 +61,24 @@ pub struct FetchResponse {
     pub status: u16,
     /// The number of bytes of [`Fetched::response`] before the body.
     pub head_length: usize,
-    /// The header fields. Folded lines are joined; invalid lines are left out with a remark.
+    /// The header fields. Folded lines are joined. Invalid lines are omitted and counted in a remark.
     pub headers: Headers,
-    /// The body to parse: transfer and content coding removed, at most `max_decoded` bytes.
+    /// The body for the page parser, without transfer and content coding. At most `max_decoded` bytes.
     pub body: Bytes,
-    /// The body whose digest identifies duplicates: transfer coding removed, content coding kept. A slice of
+    /// The body whose digest identifies duplicates, without transfer coding but with content coding. It is a slice of
     /// [`Fetched::response`] unless the body has several chunks.
     pub payload: Bytes,
-    /// [`Fetched::response`] followed by two CRLFs in the same memory, if a large response had capacity for them. A WARC
-    /// record ends with them, so the record can be compressed without a copy.
+    /// [`Fetched::response`] followed by two CRLFs in the same memory. `None` if the response is small or its buffer
+    /// had no space for them. A WARC record ends with two CRLFs, so the record can be compressed without a copy.
     pub crlf_terminated: Option<Bytes>,
     /// Why the body is truncated; `None` if it is complete.
     pub truncated: Option<Truncated>,
     /// Deviations from the standards that did not prevent parsing.
     pub remarks: Vec<ResponseRemark>,
-    /// The media type is not accepted, so the body was not read.
+    /// Whether the body was not read because its media type is not accepted.
     pub unwanted: bool,
-    /// Shares of the memory budget, released with the last clone of the response.
-    #[expect(dead_code, reason = "held for its Drop only")]
+    /// Shares of the memory budget, which are released when the last clone of the response is dropped.
+    #[expect(dead_code, reason = "dropping it releases the shares")]
     pub(crate) shares: Option<std::sync::Arc<[crate::limits::memory_budget::MemoryShare]>>,
 }
 
@@ -87,16 +88,16 @@ impl FetchResponse {
         date::parse_past(self.text("last-modified")?, now_ms)
     }
 
-    /// The entity tag as the server wrote it, for `If-None-Match`.
+    /// The entity tag as the server sent it, for use in `If-None-Match`.
     pub fn etag(&self) -> Option<&str> {
         let tag = self.text("etag")?;
         let is_valid = (1..=MAX_ETAG).contains(&tag.len()) && !tag.contains('\t');
         is_valid.then_some(tag)
     }
 
-    /// When the response expires, Unix milliseconds (RFC 9111, 4.2.1 and 5.3). `now_ms` if it has expired or must not be
-    /// cached; `None` if it has no expiry. `max-age` takes precedence over `Expires`, which is relative to the server's
-    /// `Date`. At most one year from now.
+    /// When the response expires, Unix milliseconds (RFC 9111, 4.2.1 and 5.3). `now_ms` if the response has expired or
+    /// must not be cached; `None` if it has no expiry time. `max-age` takes precedence over `Expires`. `Expires` is
+    /// compared with the server's own `Date`. The result is at most one year from now.
     pub fn expires(&self, now_ms: i64) -> Option<i64> {
         let lifetime = self.max_age().or_else(|| {
             let expires = self.text("expires")?;
@@ -142,7 +143,7 @@ impl FetchResponse {
 pub enum Truncated {
     /// The body is longer than the size limit.
     Length,
-    /// A timeout, or the minimum speed.
+    /// A timeout passed, or the body was slower than the minimum speed.
     Time,
     /// The connection ended before the body did.
     Disconnect,
@@ -162,19 +163,20 @@ impl Truncated {
     }
 }
 
-/// A deviation from the standards in a response that could be parsed nevertheless.
+/// A deviation from the standards that did not prevent the parsing of a response.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum ResponseRemark {
     /// The status line is not that of HTTP/1.0 or HTTP/1.1, for example `HTTP/2.0 200`.
     #[error("irregular status line: {0}")]
     StatusLine(String),
-    /// This many header lines are invalid and were left out.
+    /// The number of header lines that were omitted because they are invalid.
     #[error("{0} invalid header lines")]
     UnreadableHeaders(usize),
     /// `Content-Length` is not a number, or has several different values.
     #[error("unusable Content-Length: {0}")]
     ContentLength(String),
-    /// The chunk framing is broken. The body is the data before the break, or the raw bytes if there is no chunk.
+    /// The chunk framing is invalid. The body is the data before the fault, or all received bytes if there is no valid
+    /// chunk.
     #[error("broken chunk framing")]
     BrokenChunks,
     /// The content coding is unknown. The body is not decoded.
@@ -191,13 +193,13 @@ pub enum ResponseRemark {
         /// The decoder's error message.
         reason: String,
     },
-    /// The body is not encoded in spite of its `Content-Encoding`. It is returned as it is.
+    /// The body is not encoded in spite of its `Content-Encoding`. It is returned unchanged.
     #[error("the body is not encoded with {0}")]
     NotCoded(String),
     /// The decoded body was truncated at `max_decoded` bytes.
     #[error("the decoded body was truncated at {0} bytes")]
     DecodedTruncated(u64),
-    /// Bytes followed the end of the response.
+    /// The server sent more bytes after the end of the response.
     #[error("bytes after the end of the response")]
     ExtraBytes,
 }
@@ -215,7 +217,7 @@ mod tests {
         FetchResponse {
             status: 200,
             head_length: 0,
-            headers: head.expect("a head").headers,
+            headers: head.expect("the head is valid").headers,
             body: Bytes::new(),
             payload: Bytes::new(),
             crlf_terminated: None,

@@ -1,15 +1,16 @@
 //! The memory budget that all responses in flight share (invariant 8), and the pool of their buffers.
 //!
-//! Responses of up to [`MAX_UNBUDGETED`] bytes are not counted, because the number of concurrent fetches bounds their
-//! memory. A larger response waits until its announced length, or else its size limit, fits into the budget, and keeps
-//! that share until it is dropped. Half of the budget is for bodies on the wire and half for decoded bodies. A fetch may
-//! hold a share of the first half while it waits for the second, never the reverse, so fetches cannot deadlock.
+//! Responses of up to [`MAX_UNBUDGETED`] bytes need no share of the budget, because the number of concurrent fetches
+//! limits their memory. A larger response waits for a share of the size of its announced length, or of its size limit
+//! if no length is announced. It keeps the share until it is dropped. Half of the budget is for bodies as received, and
+//! half for decoded bodies. A fetch may wait for a share of the second half while it holds one of the first half, never
+//! the reverse, so fetches cannot deadlock.
 //!
-//! A decoder needs a window of up to 16 MiB beside its output (brotli; RFC 7932, 9.1). The number of large bodies that
-//! are decoded at once is therefore limited to the number of cores.
+//! A decoder needs a window of up to 16 MiB beside its output (brotli; RFC 7932, 9.1). Therefore, at most as many large
+//! bodies are decoded at the same time as the machine has cores.
 //!
-//! Buffers of more than [`MAX_UNPOOLED`] bytes are reused. The kernel clears fresh memory page by page, which took as
-//! long as reading the response (docs/decisions/0009-where-the-processor-goes.md).
+//! Buffers of more than [`MAX_UNPOOLED`] bytes are reused, because the kernel clears new memory page by page, and this
+//! took as long as reading the response (docs/decisions/0009-where-the-processor-goes.md).
 
 use std::{
     mem,
@@ -21,14 +22,14 @@ use std::{
 use bytes::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
-/// Bodies up to this many bytes take no share of the budget; larger ones are called large.
+/// Bodies up to this many bytes need no share of the budget. Larger bodies and buffers are called *large*.
 pub(crate) const MAX_UNBUDGETED: usize = 512 << 10;
 
-/// Shares are counted in this many bytes.
+/// The size of a share is rounded up to a multiple of this.
 const UNIT: u64 = 4 << 10;
 
-/// Buffers up to this many bytes are not pooled. Medium buffers are larger than this and at most [`MAX_UNBUDGETED`]; they
-/// are allocated in multiples of this size, so that other responses fit into them.
+/// Buffers up to this many bytes are not pooled. Buffers between this size and [`MAX_UNBUDGETED`] are called *medium*.
+/// Their capacity is a multiple of this size, so that other responses can use them.
 pub(crate) const MAX_UNPOOLED: usize = 64 << 10;
 
 /// Maximum bytes in the pool of large buffers.
@@ -37,10 +38,10 @@ const LARGE_POOL_SIZE: usize = 8 << 20;
 /// Maximum bytes in the pool of medium buffers.
 const MEDIUM_POOL_SIZE: usize = 4 << 20;
 
-/// Larger buffers are freed instead of pooled.
+/// Buffers with a larger capacity are freed instead of pooled.
 const MAX_POOLED: usize = LARGE_POOL_SIZE / 2;
 
-/// A share of the budget; released when dropped.
+/// A share of the budget. Dropping it releases the share.
 pub(crate) type MemoryShare = OwnedSemaphorePermit;
 
 /// The memory budget of all fetches.
@@ -68,7 +69,7 @@ impl BudgetPool {
         }
     }
 
-    /// Waits for a share of `bytes`, capped at the whole pool. Cancel-safe.
+    /// Waits for a share of `bytes`, or of the whole pool if `bytes` is larger. Cancel-safe.
     async fn acquire(&self, bytes: u64) -> MemoryShare {
         let units = bytes.div_ceil(UNIT).clamp(1, u64::from(self.units)) as u32;
         let share = Arc::clone(&self.available).acquire_many_owned(units).await;
@@ -102,7 +103,7 @@ impl MemoryBudget {
             return Vec::with_capacity(size);
         }
         let is_large = size > MAX_UNBUDGETED;
-        // A medium response is copied out of a buffer that is more than half empty.
+        // A larger buffer would be more than half empty, and the response would be copied out of it.
         let max_capacity = if is_large { usize::MAX } else { 2 * size };
         let pooled = self.pool(size).take(size, max_capacity);
         pooled.unwrap_or_else(|| {
@@ -118,23 +119,23 @@ impl MemoryBudget {
         }
     }
 
-    /// The contents of a buffer, which returns to its pool when the last reference is dropped.
+    /// The contents of a buffer. The buffer returns to its pool when the last reference is dropped.
     pub(crate) fn lend(&self, buffer: Vec<u8>) -> Bytes {
         let pool = Arc::clone(self.pool(buffer.capacity()));
         Bytes::from_owner(PooledBuffer { buffer, pool })
     }
 
-    /// A share for a body on the wire that may grow to `bytes`.
+    /// Waits for a share for a received body of up to `bytes` bytes.
     pub(crate) async fn wire(&self, bytes: u64) -> MemoryShare {
         self.wire.acquire(bytes).await
     }
 
-    /// A share for a decoded body that may grow to `bytes`.
+    /// Waits for a share for a decoded body of up to `bytes` bytes.
     pub(crate) async fn decoded(&self, bytes: u64) -> MemoryShare {
         self.decoded.acquire(bytes).await
     }
 
-    /// A permit to decode on a blocking thread. Held only while the decoder runs.
+    /// Waits for a permit to decode on a blocking thread. The caller drops it when the decoder ends.
     pub(crate) async fn decoder(&self) -> SemaphorePermit<'_> {
         let permit = self.decoders.acquire().await;
         permit.expect("the budget is never closed")
@@ -146,15 +147,15 @@ impl MemoryBudget {
 struct BufferPool(Mutex<Vec<Vec<u8>>>);
 
 impl BufferPool {
-    /// The smallest buffer with at least `size` bytes, if it has at most `max_capacity`.
+    /// Takes the smallest buffer with a capacity of at least `size`. `None` if its capacity exceeds `max_capacity`.
     fn take(&self, size: usize, max_capacity: usize) -> Option<Vec<u8>> {
         let mut buffers = self.lock();
         let index = buffers.iter().position(|free| free.capacity() >= size)?;
         (buffers[index].capacity() <= max_capacity).then(|| buffers.remove(index))
     }
 
-    /// Adds a buffer. If the pool becomes too large, frees the buffers that fit the fewest responses: the smallest of the
-    /// large ones, the largest of the medium ones.
+    /// Adds a buffer. If the pool becomes too large, frees the buffers that the fewest responses can use: the smallest
+    /// of the large buffers, the largest of the medium buffers.
     fn put(&self, mut buffer: Vec<u8>) {
         if buffer.capacity() > MAX_POOLED {
             return;
@@ -181,7 +182,7 @@ impl BufferPool {
     }
 }
 
-/// A buffer in use that returns to its pool when dropped.
+/// A buffer in use. Dropping it returns the buffer to its pool.
 struct PooledBuffer {
     buffer: Vec<u8>,
     pool: Arc<BufferPool>,

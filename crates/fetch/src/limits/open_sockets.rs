@@ -1,9 +1,9 @@
-//! The limit on open connections: the process's limit on open files, less a reserve.
+//! The limit on open connections: the process's limit on open files, minus a reserve.
 //!
-//! Every visit would like to keep its connection open over the courtesy pause. With thousands of visits the process would
-//! run out of file descriptors, and fetches would fail as if their servers were down. Therefore every connection holds a
-//! permit, and a fetch that gets none waits. The wait does not count against the server's timeouts. A connection is kept
-//! alive only while more than a quarter of the permits are free, so that idle connections never block new ones.
+//! A visit keeps its connection open during the courtesy pause. With thousands of visits, the process could run out of
+//! file descriptors, and fetches would fail as if their servers were down. Therefore every connection holds a permit,
+//! and a fetch waits until a permit is free. The wait does not count against the server's timeouts. Connections are
+//! kept alive only while more than a quarter of the permits are free, so that idle connections do not block new ones.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ const MAX_SOCKETS: u64 = 1 << 20;
 /// File descriptors reserved for everything else: volumes, frontier, logs, resolver.
 const RESERVED_FILES: u64 = 512;
 
-/// The right to one open connection; released when dropped.
+/// The permit for one open connection. Dropping it releases the permit.
 pub(crate) type SocketPermit = OwnedSemaphorePermit;
 
 /// Limits the number of open connections.
@@ -34,7 +34,7 @@ impl SocketLimit {
         SocketLimit::new(files.min(MAX_SOCKETS).saturating_sub(reserve).max(1) as usize)
     }
 
-    /// For simulated connections, which use no file descriptors.
+    /// The limit for simulated connections, which use no file descriptors.
     pub(crate) fn unlimited() -> SocketLimit {
         SocketLimit::new(MAX_SOCKETS as usize)
     }

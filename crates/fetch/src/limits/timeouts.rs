@@ -1,7 +1,8 @@
 //! The timeouts of one response (N5): first byte, idle time between reads, minimum speed, and the whole fetch.
 //!
-//! One timer serves all four limits. It is not reset at every read: when it fires, the limits are checked and it is set
-//! to the next one. A fast response therefore costs one timer, independent of the number of reads.
+//! One timer serves all four limits. It is not reset at every read. When it expires, the limits are checked, and the
+//! timer is set to the time at which the next limit could be exceeded. So a fast response needs one timer, however many
+//! reads it takes.
 
 use std::{
     pin::Pin,
@@ -17,7 +18,7 @@ use crate::{Options, clock::deadline_after};
 pub(crate) struct ResponseTimer<'a> {
     options: &'a Options,
     timer: Pin<Box<Sleep>>,
-    /// End of the whole fetch.
+    /// Time limit of the whole fetch.
     deadline: Instant,
     /// When bytes were last received; before the first byte, when the request was sent.
     last_activity: Instant,
@@ -33,7 +34,7 @@ impl<'a> ResponseTimer<'a> {
     pub(crate) fn new(options: &'a Options, deadline: Instant) -> ResponseTimer<'a> {
         let now = Instant::now();
         let first = deadline_after(now, options.first_byte_timeout).min(deadline);
-        // If the response arrives before the first poll, the timer is never registered.
+        // Tokio registers the timer at its first poll. A response that arrives before that does not need it.
         let timer = Box::pin(tokio::time::sleep_until(first));
         ResponseTimer {
             options,
@@ -46,7 +47,7 @@ impl<'a> ResponseTimer<'a> {
         }
     }
 
-    /// Counts received bytes. Returns false if a limit has passed.
+    /// Counts received bytes. Returns false if a limit is exceeded.
     pub(crate) fn record_bytes(&mut self, bytes: usize) -> bool {
         let now = Instant::now();
         if !self.begun {
@@ -58,7 +59,7 @@ impl<'a> ResponseTimer<'a> {
         now < self.deadline && !self.is_slow(now)
     }
 
-    /// Whether the window that ends now was below the minimum speed. Then starts a new window.
+    /// Whether the speed was below the minimum in the window that ends now. Starts the next window.
     fn is_slow(&mut self, now: Instant) -> bool {
         let options = self.options;
         let elapsed = now.duration_since(self.window_start);
@@ -86,7 +87,7 @@ impl<'a> ResponseTimer<'a> {
         deadline_after(self.last_activity, timeout)
     }
 
-    /// The time at which the next limit is due.
+    /// The earliest time at which a limit can be exceeded.
     fn next_check(&self) -> Instant {
         let next = self.idle_deadline().min(self.deadline);
         if self.checks_speed() {
@@ -101,7 +102,7 @@ impl<'a> ResponseTimer<'a> {
         now >= self.deadline || now >= self.idle_deadline() || self.is_slow(now)
     }
 
-    /// Ready when a limit has passed.
+    /// Ready when a limit is exceeded.
     pub(crate) fn poll_late(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         loop {
             let next = self.next_check();

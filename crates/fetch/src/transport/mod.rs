@@ -5,9 +5,9 @@
 //!     └────► connection/  address guard ──────────► TCP, then TLS   or Simulation::connect, Simulation::respond
 //! ```
 //!
-//! Everything above this seam is the same code in both cases: DNS cache, address guard, kept-alive connections,
-//! timeouts and the HTTP exchange. Fetching by a browser does not belong here, because a browser replaces the HTTP
-//! exchange as well: see the crate documentation.
+//! The code above the transport is the same in both cases: DNS cache, address guard, kept-alive connections, timeouts
+//! and the HTTP exchange. Fetching by a browser does not belong here, because a browser also replaces the HTTP
+//! exchange. The crate documentation says where it belongs.
 
 mod simulation;
 

@@ -1,7 +1,7 @@
 //! A simulated network: a [`Simulation`] answers DNS look-ups, accepts connections and responds to requests in memory.
 //!
-//! All delays are tokio timers. Under tokio's paused clock, a simulated network therefore takes no time except
-//! processor time (docs/decisions/0011-simulation.md).
+//! All delays are tokio timers. If tokio's clock is paused, the delays therefore take no real time
+//! (docs/decisions/0011-simulation.md).
 
 use std::{
     fmt, io,
@@ -25,13 +25,13 @@ pub trait Simulation: Send + Sync + 'static {
     /// The delay and the result of a DNS look-up. The answer is cached for `dns_ttl_min`.
     fn look_up(&self, now: i64, name: &str) -> (Duration, Result<Vec<IpAddr>, Failure>);
 
-    /// The delay until a connection is established or fails.
+    /// The delay and the result of a connection attempt.
     fn connect(&self, now: i64, target: SocketAddr) -> (Duration, Result<(), Failure>);
 
     /// The response to a complete request head. Called once per request.
     fn respond(&self, now: i64, target: SocketAddr, request: &[u8]) -> SimulatedResponse;
 
-    /// Called when the client has read the last byte of a response, or has closed the connection before that.
+    /// Called when the client has read the last byte of a response, or closes the connection before.
     fn exchange_ended(&self, now: i64, target: SocketAddr, id: u64);
 }
 
@@ -46,7 +46,7 @@ pub struct SimulatedResponse {
     pub bytes: Bytes,
 }
 
-/// A simulated web with its clock.
+/// A simulated web and its clock.
 #[derive(Clone)]
 pub(crate) struct SimulatedTransport {
     web: Arc<dyn Simulation>,
@@ -119,7 +119,7 @@ impl SimulatedStream {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let Some(pending) = &mut self.response else {
-            // The server sends nothing without a request, so no waker is registered.
+            // The server sends bytes only after a request, so no waker is registered.
             return if self.closed {
                 Poll::Ready(Ok(()))
             } else {

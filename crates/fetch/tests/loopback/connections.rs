@@ -1,4 +1,4 @@
-//! Kept-alive connections: when they are reused, replaced or closed; the address guard; the memory budget.
+//! Tests of kept-alive connections (when they are reused, replaced or closed), the address guard and the memory budget.
 
 use std::net::IpAddr;
 
@@ -31,8 +31,8 @@ async fn a_connection_serves_many_requests() {
     );
 }
 
-/// The server closes the connection between two requests, by close or reset, before or after the second request is sent.
-/// The second request is sent once more, over a new connection.
+/// The server closes or resets the connection after the first request, before or after the second request is sent. The
+/// second request is repeated over a new connection.
 #[tokio::test]
 async fn a_closed_connection_is_replaced_once() {
     for last in [
@@ -83,8 +83,8 @@ async fn a_request_over_a_new_connection_is_not_repeated() {
     assert_eq!(server.requests().len(), 1);
 }
 
-/// A request is not repeated once part of its response has arrived, because requests may have side effects and the bytes
-/// are evidence.
+/// After a part of the response has arrived, the request is not repeated: it may have had side effects, and the
+/// received bytes must be kept.
 #[tokio::test]
 async fn a_connection_that_breaks_inside_a_response_is_not_retried() {
     let first = vec![
@@ -126,7 +126,7 @@ async fn unrequested_bytes_close_the_connection() {
         .await
         .result
         .unwrap();
-    // Wait until the late bytes have arrived over loopback.
+    // Waits until the unrequested bytes have arrived over loopback.
     tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     let fetched = get(&fetcher, &mut session, &server, "/b").await;
     assert_eq!(&fetched.result.unwrap().body[..], b"hello");

@@ -1,4 +1,4 @@
-//! The resolver against a scripted name server on loopback.
+//! Tests of the resolver with a scripted name server on loopback.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -17,7 +17,7 @@ use tokio::{net::UdpSocket, time::Instant};
 /// The delay of answers for `slow.example`.
 const SLOW_ANSWER: Duration = Duration::from_secs(4);
 
-/// Starts a name server. Returns its address and the list of queries it receives.
+/// Starts a name server. Returns its address and the list to which it adds every query.
 async fn start() -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
     start_at("127.0.0.1:0".parse().unwrap()).await
 }
@@ -129,7 +129,7 @@ async fn outcomes_of_a_lookup() {
     }
 }
 
-/// For A and AAAA records each, the name and eleven aliases are queried.
+/// The name and eleven aliases are queried, each for A and for AAAA records.
 #[tokio::test]
 async fn a_circular_alias_chain_is_abandoned() {
     let (server, received) = start().await;
@@ -179,7 +179,7 @@ async fn the_guard_checks_answers() {
     }
 }
 
-/// A server that does not answer or cannot be reached delays one look-up and is then skipped for a while.
+/// A server that does not answer or cannot be reached delays only one look-up. Then it is skipped for a while.
 #[tokio::test]
 async fn a_dead_server_is_skipped() {
     let (server, _) = start().await;
@@ -328,7 +328,7 @@ async fn a_cancelled_lookup_can_be_repeated() {
     );
 }
 
-/// A server that was down is queried in turn again soon after it recovers. Until then few queries try it.
+/// Soon after a server recovers, it gets its share of the queries again. While it is down, few queries try it.
 #[tokio::test(start_paused = true)]
 async fn a_recovered_server_is_queried_again() {
     let (one, heard_one) = start().await;
@@ -360,7 +360,7 @@ async fn a_recovered_server_is_queried_again() {
     assert_eq!(shares, (20, 20));
 }
 
-/// The host of a link is looked up when the link is found and cached when the page is fetched.
+/// The name is prefetched when a link is found, so it is in the cache when the page is fetched.
 #[tokio::test]
 async fn a_prefetched_name_is_queried_once() {
     let (server, received) = start().await;
@@ -381,7 +381,7 @@ async fn a_prefetched_name_is_queried_once() {
     assert_eq!(received.lock().unwrap().len(), 2, "A and AAAA");
 }
 
-/// If no server answers, the circuit breaker is open until one does.
+/// If no server answers, the circuit breaker opens. It closes when one answers.
 #[tokio::test(start_paused = true)]
 async fn lookups_wait_while_no_server_answers() {
     let gone = UdpSocket::bind("127.0.0.1:0").await.unwrap();

@@ -1,6 +1,6 @@
 //! Tests of the public interface against servers on loopback that misbehave on purpose.
 
-#![expect(clippy::unwrap_used, reason = "tests")]
+#![expect(clippy::unwrap_used, reason = "an error fails the test")]
 
 mod connections;
 mod dns;

@@ -8,7 +8,7 @@ use crate::scripted_server::{Server, ServerAction, canon, fetcher, options, send
 
 const HELLO: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
-/// The origin's address, which must not be used. The guard refuses it.
+/// An address for requests through a proxy. It must not be used; the guard would refuse it.
 const UNUSED: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 
 async fn get(fetcher: &Fetcher, session: &mut FetchSession, proxy: &Server, url: &str) -> Fetched {
@@ -31,7 +31,7 @@ async fn requests_to_a_proxy_have_the_absolute_form_and_share_a_connection() {
         ServerAction::Hold,
     ];
     let proxy = Server::start(vec![two]).await;
-    // The guard does not check the proxy's address, and the origin's name is not resolved.
+    // The guard does not check the proxy's address, and the host name of the URL is not resolved.
     let strict = Options {
         allow_private: false,
         ..options()
@@ -59,7 +59,7 @@ async fn requests_to_a_proxy_have_the_absolute_form_and_share_a_connection() {
     assert!(requests[1].starts_with("GET http://example.com/ HTTP/1.1\r\nHost: example.com\r\n"));
 }
 
-/// The same server as origin and as proxy: two connections, and each is reused for its own kind.
+/// One server is used directly and as a proxy. The session keeps a connection for each kind and does not mix them.
 #[tokio::test]
 async fn direct_and_proxied_connections_are_not_mixed() {
     let script = || {
@@ -105,7 +105,7 @@ async fn another_proxy_gets_another_connection() {
     }
 }
 
-/// A link must not bypass the guard by means of a proxy that can reach private addresses.
+/// A proxy may reach private addresses. A link must not bypass the guard by going through the proxy.
 #[tokio::test]
 async fn the_guard_checks_an_origin_that_is_an_ip_literal() {
     let proxy = Server::start(vec![vec![ServerAction::ReadRequest, send(HELLO)]]).await;

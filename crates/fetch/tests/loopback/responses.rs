@@ -1,10 +1,11 @@
-//! Irregular responses over real sockets: the bytes that the server sends, and the outcome. The clock is paused, so that
-//! timeouts take no real time.
+//! Tests of irregular responses over real sockets: each case has the bytes that the server sends and the expected
+//! outcome. The clock is paused, so that timeouts take no real time.
 
 use crate::scripted_server::{Server, ServerAction, fetcher, get, options, send};
 use aranha_fetch::{FetchSession, Fetched, Options};
 
-/// `STATUS "BODY" [truncated by CAUSE] [unwanted] kept|closed[; REMARK …]`, or `CODE: MESSAGE` of a failure.
+/// Formats a response as `STATUS "BODY" [truncated by CAUSE] [unwanted] kept|closed[; REMARK …]`, and a failure as
+/// `CODE: MESSAGE`.
 fn summary(fetched: &Fetched, session: &FetchSession) -> String {
     let response = match &fetched.result {
         Err(failure) => return format!("{}: {failure}", failure.code()),
@@ -31,7 +32,8 @@ async fn run(options: &Options, actions: Vec<ServerAction>) -> (Fetched, FetchSe
     (fetched, session)
 }
 
-/// Sends the response at once and byte by byte. The outcome must be the same, and the recorded bytes must be those sent.
+/// Sends the response in one piece, then again byte by byte. The outcome must be the same, and the recorded bytes must
+/// be the sent bytes.
 async fn check_with(options: &Options, wire: &[u8], end: Option<ServerAction>, expected: &str) {
     let pieces = wire
         .iter()
@@ -73,12 +75,12 @@ async fn check_with(options: &Options, wire: &[u8], end: Option<ServerAction>, e
     }
 }
 
-/// The server closes the connection after the response.
+/// Checks a response after which the server closes the connection.
 async fn check(wire: &str, expected: &str) {
     check_with(&options(), wire.as_bytes(), None, expected).await;
 }
 
-/// The server keeps the connection open.
+/// Checks a response after which the server keeps the connection open.
 async fn check_held(wire: &str, expected: &str) {
     check_with(
         &options(),
@@ -362,7 +364,7 @@ async fn non_http_and_incomplete_responses_are_failures() {
     assert_eq!(fetched.result.unwrap_err().code(), "protocol");
 }
 
-/// Invariant 6: at whichever byte the connection ends, the fetch has one outcome.
+/// Invariant 6: if the connection ends after any number of bytes, the fetch has one outcome.
 #[tokio::test(start_paused = true)]
 async fn an_end_at_every_byte_has_an_outcome() {
     let wire = b"HTTP/1.1 103 Hints\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nA: b\r\n\r\n5\r\nhello\r\n0\r\nT: x\r\n\r\n";
@@ -574,7 +576,7 @@ async fn a_request_without_range_after_416() {
     assert_eq!(ranges.collect::<Vec<_>>(), [true, false]);
 }
 
-/// A 304 response has no body, regardless of its headers.
+/// A 304 response has no body, whatever its headers say.
 #[tokio::test(start_paused = true)]
 async fn not_modified_keeps_the_connection() {
     for fields in [

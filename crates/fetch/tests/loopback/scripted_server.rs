@@ -1,4 +1,4 @@
-//! A TCP server that performs a list of actions byte by byte.
+//! A TCP server that performs a scripted list of actions on each connection.
 
 use std::{
     net::SocketAddr,
@@ -13,12 +13,12 @@ use tokio::{
     net::TcpListener,
 };
 
-/// An action of the server on a connection. After the last action it closes the connection.
+/// An action of the server on a connection. After the last action, the server closes the connection.
 #[derive(Clone, Debug)]
 pub(crate) enum ServerAction {
     /// Reads one request head.
     ReadRequest,
-    /// Sends bytes, and lets the client read them before the next action.
+    /// Sends bytes, and gives the client time to read them before the next action.
     Send(Vec<u8>),
     Wait(Duration),
     /// Keeps the connection open until the client closes it.
@@ -39,21 +39,27 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// One list of actions per connection, in order of arrival. Further connections are closed at once.
+    /// Starts a server. The n-th list of actions is for the n-th connection. Further connections are closed at once.
     pub(crate) async fn start(connections: Vec<Vec<ServerAction>>) -> Server {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-        let address = listener.local_addr().expect("bound");
+        let listener = TcpListener::bind("127.0.0.1:0")
+            .await
+            .expect("a port is free");
+        let address = listener.local_addr().expect("the listener is bound");
         let requests = Arc::new(Mutex::new(Vec::new()));
         let received = requests.clone();
         tokio::spawn(async move {
             let mut scripts = connections.into_iter();
             while let Ok((stream, _)) = listener.accept().await {
-                stream.set_nodelay(true).expect("a socket option");
+                stream
+                    .set_nodelay(true)
+                    .expect("the socket option can be set");
                 let actions = scripts.next().unwrap_or_default();
                 let received = received.clone();
                 tokio::spawn(async move {
                     if let Some(stream) = perform(stream, actions, &received).await {
-                        stream.set_zero_linger().expect("a socket option");
+                        stream
+                            .set_zero_linger()
+                            .expect("the socket option can be set");
                     }
                 });
             }
@@ -71,7 +77,7 @@ impl Server {
     }
 }
 
-/// Performs the actions. Returns the stream if it is to be reset.
+/// Performs the actions. Returns the stream if the caller must reset it.
 pub(crate) async fn perform<S>(
     mut stream: S,
     actions: Vec<ServerAction>,
@@ -118,23 +124,23 @@ where
 pub(crate) fn canon(text: &str) -> CanonUrl {
     Canonicaliser::new(UrlRules::default())
         .canon(text)
-        .expect("a URL")
+        .expect("the URL is valid")
 }
 
-/// Options that allow loopback and do not use the system's resolver.
+/// Options that allow loopback addresses and do not use the system's name servers.
 pub(crate) fn options() -> Options {
     Options {
         allow_private: true,
-        resolvers: vec!["127.0.0.1:1".parse().expect("an address")],
+        resolvers: vec!["127.0.0.1:1".parse().expect("the address is valid")],
         ..Options::default()
     }
 }
 
 pub(crate) fn fetcher(options: Options) -> Fetcher {
-    Fetcher::new(options, Blacklist::default()).expect("valid options")
+    Fetcher::new(options, Blacklist::default()).expect("the options are valid")
 }
 
-/// Sends one GET to the server.
+/// Sends one GET request to the server.
 pub(crate) async fn get(
     fetcher: &Fetcher,
     session: &mut FetchSession,

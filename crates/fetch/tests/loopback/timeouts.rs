@@ -1,4 +1,5 @@
-//! Every phase of a fetch has a timeout (N5). The clock is paused, so the durations are exact and take no real time.
+//! Tests of the timeouts of each phase of a fetch (N5). The clock is paused, so durations are exact and take no real
+//! time.
 
 use std::time::Duration;
 
@@ -49,7 +50,7 @@ async fn check(options: Options, actions: Vec<ServerAction>, outcome: &str, afte
     );
 }
 
-/// `bytes` every `pause` seconds, `times` over.
+/// Sends `bytes` bytes every `pause` seconds, `times` times.
 fn trickle(bytes: usize, pause: u64, times: usize) -> Vec<ServerAction> {
     let piece = [
         ServerAction::Wait(seconds(pause)),
@@ -178,7 +179,7 @@ async fn the_tls_handshake_times_out() {
     assert_eq!(begun.elapsed().as_secs(), 4);
 }
 
-/// A listener whose backlog is full accepts no further connections.
+/// The kernel drops connection attempts to a listener whose backlog is full.
 #[tokio::test(start_paused = true)]
 async fn the_connection_times_out() {
     let socket = tokio::net::TcpSocket::new_v4().unwrap();

@@ -1,4 +1,4 @@
-//! TLS: certificate errors are recorded or refused, and sessions are resumed.
+//! Tests of TLS: certificate errors are recorded or refused, and sessions are resumed.
 
 use std::{
     net::SocketAddr,

@@ -1,4 +1,5 @@
-//! Tests of the resolver against scripted name servers, under a paused clock: an outage of days takes no real time.
+//! Tests of the resolver against scripted name servers, under a paused clock, so that an outage of days takes no real
+//! time.
 
 use std::{
     collections::HashMap,
@@ -11,7 +12,7 @@ use tokio::time::advance;
 
 use super::*;
 
-/// The answer to a query. A name without an answer does not exist.
+/// The answer to queries for a name. Names without a scripted answer get "no such name".
 #[derive(Clone, Debug)]
 enum ScriptedAnswer {
     Addresses(Vec<IpAddr>),
@@ -19,11 +20,11 @@ enum ScriptedAnswer {
     Silence,
 }
 
-/// Name servers that answer by script, after [`LATENCY`].
+/// Name servers that give scripted answers after [`LATENCY`].
 #[derive(Default)]
 struct ScriptedServers {
     answers: Mutex<HashMap<String, ScriptedAnswer>>,
-    /// No server can be reached.
+    /// If true, no query is answered.
     unreachable: Mutex<bool>,
     queries: Mutex<Vec<String>>,
     in_flight: AtomicUsize,
@@ -103,7 +104,7 @@ fn public_answer(last: u8) -> Option<ScriptedAnswer> {
     Some(ScriptedAnswer::Addresses(vec![address(last)]))
 }
 
-/// The first address, or the failure's code. Panics if the look-up takes more than an hour of paused time.
+/// The first address, or the failure's code. Panics if the look-up takes more than an hour on the paused clock.
 async fn resolve(resolver: &Arc<Resolver<ScriptedServers>>, name: &str) -> String {
     let result = timeout(Duration::from_hours(1), resolver.resolve(name)).await;
     match result.expect("a result within an hour") {
@@ -112,7 +113,7 @@ async fn resolve(resolver: &Arc<Resolver<ScriptedServers>>, name: &str) -> Strin
     }
 }
 
-/// Runs all tasks for this time.
+/// Advances the paused clock. Other tasks run during this time.
 async fn advance_seconds(seconds: u64) {
     sleep(Duration::from_secs(seconds)).await;
 }
@@ -172,7 +173,8 @@ async fn a_failed_refresh_keeps_the_stale_answer_and_nxdomain_removes_it() {
     assert_eq!(resolve(&resolver, "a.example").await, "dns-not-found");
 }
 
-/// DNS rebinding: the guard checks the addresses whenever an answer is returned, also restored and refreshed ones.
+/// Prevents DNS rebinding: the guard checks the addresses each time an answer is returned, even if the answer was
+/// restored or refreshed.
 #[tokio::test(start_paused = true)]
 async fn the_guard_checks_every_returned_answer() {
     let resolver = resolver(|_| {});
@@ -257,7 +259,7 @@ async fn prefetching_fills_the_cache_and_takes_at_most_half_of_the_slots() {
     assert_eq!(resolver.slots.available_permits(), 10);
 }
 
-/// The cost of a link to a cached name: far below a microsecond in an optimised build.
+/// Limits the cost of a link to a cached name. In an optimised build it is far below a microsecond.
 #[tokio::test]
 async fn prefetching_a_cached_name_is_cheap() {
     let resolver = resolver(|_| {});
@@ -293,7 +295,7 @@ async fn open_breaker(resolver: &Arc<Resolver<ScriptedServers>>) {
         assert_eq!(resolver.outage_since(), None);
         let name = format!("{n}.down.example");
         let result = timeout(LATENCY * 2, resolve(resolver, &name)).await;
-        // The look-up that opens the breaker waits as well.
+        // Only the look-up that opens the breaker does not end, because it waits.
         assert_eq!(result.is_err(), resolver.outage_since().is_some());
     }
 }
@@ -357,7 +359,10 @@ async fn lookups_wait_while_the_breaker_is_open_and_then_continue() {
         (None, None)
     );
     for lookup in lookups.into_iter().take(90) {
-        assert_eq!(lookup.await.expect("not cancelled"), "93.184.216.1");
+        assert_eq!(
+            lookup.await.expect("the task is not cancelled"),
+            "93.184.216.1"
+        );
     }
     assert!(resolver.servers.max_in_flight.load(Ordering::Relaxed) <= 8);
     let mut queries = resolver.servers.take_queries();
@@ -367,14 +372,14 @@ async fn lookups_wait_while_the_breaker_is_open_and_then_continue() {
     assert!(!resolver.in_flight.contains("95.example"));
 }
 
-/// A failure from before the outage must not stay in the cache. It would be returned throughout the outage, and the site
-/// would be given up. In this test two queries end at the same time: the last one before the outage, and the one that
-/// opens the breaker.
+/// A failure from before an outage must not stay in the cache. Otherwise it would be returned during the outage, and
+/// the crawl would give up the site. In this test two queries end at the same time: the last one before the outage, and
+/// the one that opens the breaker.
 #[test]
 fn failures_from_before_an_outage_are_removed_from_the_cache() {
     let runtime = || {
         let mut builder = tokio::runtime::Builder::new_current_thread();
-        builder.enable_time().build().expect("a runtime")
+        builder.enable_time().build().expect("the runtime starts")
     };
     for round in 0..20 {
         let resolver = resolver(|_| {});
@@ -383,7 +388,7 @@ fn failures_from_before_an_outage_are_removed_from_the_cache() {
         let resolve = &async |n: usize| resolver.resolve(&name(n)).await;
         let before = (2..circuit_breaker::MIN_QUERIES).map(resolve);
         runtime().block_on(futures_util::future::join_all(before));
-        // Closed to cancel the look-ups.
+        // The test closes this semaphore to cancel the look-ups.
         let cancel = &tokio::sync::Semaphore::new(0);
         std::thread::scope(|threads| {
             let last = [0, 1].map(|n| {
@@ -433,7 +438,7 @@ async fn an_outage_ends_even_if_no_lookup_waits() {
     assert!(weak.upgrade().is_none(), "no task keeps the resolver alive");
 }
 
-/// Names below a domain with dead servers delay other names by one probe at most.
+/// The names of a domain whose own servers are dead delay other names by one probe at most.
 #[tokio::test(start_paused = true)]
 async fn a_dead_domain_delays_other_names_by_one_probe() {
     let resolver = resolver(|options| options.dns_concurrency = 100);
@@ -520,18 +525,19 @@ fn operation() -> impl Strategy<Value = ResolverOperation> {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
-    /// For any sequence of operations: no refused address is returned; every returned address was valid within the last
-    /// TTL plus the stale period; every look-up ends in time unless it waits for an outage to end.
+    /// After any sequence of operations, no refused address is returned, and every returned address was in the servers'
+    /// answer within the last TTL plus stale period. Every look-up ends in time, unless it waits for the end of an
+    /// outage.
     #[test]
     fn returned_addresses_are_public_and_recent(operations in prop::collection::vec(operation(), 0..80)) {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .start_paused(true)
             .build()
-            .expect("a runtime");
+            .expect("the runtime starts");
         runtime.block_on(async {
             let resolver = resolver(|options| options.dns_cache = 8);
-            // By name and address: when the servers last gave this answer.
+            // When the servers last had this address in their answer for this name.
             let mut last_valid: HashMap<(String, IpAddr), i64> = HashMap::new();
             let update = |last_valid: &mut HashMap<(String, IpAddr), i64>, now: i64| {
                 for (name, answer) in &*lock(&resolver.servers.answers) {

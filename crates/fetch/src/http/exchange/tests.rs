@@ -1,7 +1,8 @@
 //! Tests of the exchange with hostile input: arbitrary bytes, real responses with faults, truncation at any byte, and
 //! linear running time.
 //!
-//! The stream is a script, without sockets. The clock is paused, so that timeouts take no real time.
+//! The stream returns scripted bytes instead of using a socket. The clock is paused, so that timeouts take no real
+//! time.
 //!
 //! The file is long because all tests share [`ScriptedStream`], [`exchange_with`] and the list of [`valid_responses`].
 
@@ -18,7 +19,7 @@ use tokio::{io::ReadBuf, runtime::Runtime, time::timeout};
 use super::*;
 use crate::{CookieJar, Headers, http::content_coding as decode, linear_time::assert_linear};
 
-/// What the server does after the last byte.
+/// How the connection behaves after the server's last byte.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum StreamEnd {
     Close,
@@ -31,7 +32,7 @@ enum StreamEnd {
 /// The server's side of a connection.
 struct ScriptedStream<'a> {
     wire: &'a [u8],
-    /// Sizes of the reads, repeated cyclically; 0: the read is pending.
+    /// Sizes of the successive reads, repeated in a cycle. 0 stands for a read that is pending.
     pieces: &'a [usize],
     reads: usize,
     end: StreamEnd,
@@ -89,7 +90,7 @@ fn runtime() -> Runtime {
         .enable_time()
         .start_paused(true)
         .build()
-        .expect("a runtime")
+        .expect("the runtime starts")
 }
 
 fn small_limits() -> Options {
@@ -144,7 +145,7 @@ fn exchange_in_budget(
     })
 }
 
-/// Asserts what holds for every exchange.
+/// Asserts the properties of every exchange.
 fn assert_invariants(options: &Options, wire: &[u8], exchanged: &ExchangeResult) {
     let response = &exchanged.response;
     let found = response.is_empty() || memchr::memmem::find(wire, response).is_some();
@@ -175,7 +176,7 @@ fn assert_invariants(options: &Options, wire: &[u8], exchanged: &ExchangeResult)
     }
 }
 
-/// The parts of a result that must not depend on how the bytes arrive.
+/// The parts of a result that must not depend on the sizes of the reads.
 fn summary(exchanged: &ExchangeResult) -> String {
     match &exchanged.result {
         Err(failure) => failure.code().to_owned(),
@@ -188,14 +189,18 @@ fn summary(exchanged: &ExchangeResult) -> String {
 
 fn gzip(data: &[u8]) -> Vec<u8> {
     let mut coder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    coder.write_all(data).expect("in memory");
-    coder.finish().expect("in memory")
+    coder
+        .write_all(data)
+        .expect("a write to memory cannot fail");
+    coder.finish().expect("a write to memory cannot fail")
 }
 
 fn zlib(data: &[u8]) -> Vec<u8> {
     let mut coder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
-    coder.write_all(data).expect("in memory");
-    coder.finish().expect("in memory")
+    coder
+        .write_all(data)
+        .expect("a write to memory cannot fail");
+    coder.finish().expect("a write to memory cannot fail")
 }
 
 fn chunked(data: &[u8], length: usize) -> Vec<u8> {
@@ -221,7 +226,7 @@ fn valid_responses() -> Vec<Vec<u8>> {
     };
     let length = format!("Content-Length: {}\r\n", page.len());
     let (zipped, deflated) = (gzip(page), zlib(page));
-    let frames = zstd::encode_all(page, 1).expect("in memory");
+    let frames = zstd::encode_all(page, 1).expect("a write to memory cannot fail");
     vec![
         response(&length, page),
         response("", page),
@@ -244,7 +249,7 @@ fn valid_responses() -> Vec<Vec<u8>> {
     ]
 }
 
-/// A fault in a response. The first number is its position in thousandths of the length.
+/// A fault in a response. The first number of a variant is its position, in thousandths of the length.
 #[derive(Clone, Debug)]
 enum WireFault {
     Set(usize, u8),
@@ -374,19 +379,19 @@ fn valid_responses_are_complete() {
             &[7, 0, 1],
             StreamEnd::Close,
         );
-        let received = exchanged.result.expect("a response");
+        let received = exchanged.result.expect("the exchange has a response");
         assert_eq!(received.truncated, None, "{}", wire.escape_ascii());
     }
 }
 
-/// A body without a length ends when the connection is closed, but a reset truncates it. Half a robots.txt file must not
-/// be obeyed as if it were complete.
+/// A body without a length is complete when the connection is closed, but truncated when it is reset. Otherwise half of
+/// a robots.txt file would be obeyed as if it were the whole file.
 #[test]
 fn a_reset_truncates_a_body() {
     let check = |fields: &str, body: &str, end, expected| {
         let wire = format!("HTTP/1.1 200 OK\r\n{fields}\r\n{body}");
         let exchanged = exchange_with(&runtime(), &small_limits(), wire.as_bytes(), &[7], end);
-        let received = exchanged.result.expect("a response");
+        let received = exchanged.result.expect("the exchange has a response");
         assert_eq!(received.truncated, expected, "{fields} {end:?}");
     };
     let truncated = Some(Truncated::Disconnect);
@@ -401,7 +406,7 @@ fn a_reset_truncates_a_body() {
     check(chunked, "5\r\nhello\r\n", StreamEnd::Abrupt, truncated);
 }
 
-/// A body of one-byte chunks takes no more memory than its data.
+/// The ranges of a body with very many chunks are copied early, and the body is still correct.
 #[test]
 fn many_tiny_chunks_are_copied() {
     let data: Vec<u8> = (0..20_000_u32).map(|n| n as u8).collect();
@@ -411,19 +416,25 @@ fn many_tiny_chunks_are_copied() {
     for pieces in [&[usize::MAX][..], &[3, 5, 1000]] {
         let exchanged = exchange_with(&runtime, &options, &wire, pieces, StreamEnd::Silence);
         assert!(exchanged.reusable);
-        assert_eq!(exchanged.result.expect("a response").payload, data);
+        assert_eq!(
+            exchanged
+                .result
+                .expect("the exchange has a response")
+                .payload,
+            data
+        );
     }
     let short = Options {
         max_body: 30_000,
         ..options
     };
     let exchanged = exchange_with(&runtime, &short, &wire, &[usize::MAX], StreamEnd::Close);
-    let received = exchanged.result.expect("a response");
+    let received = exchanged.result.expect("the exchange has a response");
     assert_eq!(received.truncated, Some(Truncated::Length));
     assert!(data.starts_with(&received.payload) && received.payload.len() > 1000);
 }
 
-/// A share of the memory budget is as large as the limit, so the buffer must not be larger.
+/// The share of the memory budget has the size of the limit, so the buffer must not be larger than the limit.
 #[test]
 fn the_buffer_is_no_larger_than_the_limit() {
     const LIMIT: usize = 1_100_000;
@@ -455,8 +466,8 @@ fn the_buffer_is_no_larger_than_the_limit() {
     }
 }
 
-/// A response with a length takes a share of that length, not of the limit. Otherwise a few slow responses would block all
-/// others.
+/// A response with an announced length takes a share of that size, not of the size limit. Otherwise a few slow
+/// responses would block all others.
 #[tokio::test(start_paused = true)]
 async fn a_share_is_no_larger_than_the_announced_length() {
     const LENGTH: usize = 600_000;
@@ -480,14 +491,14 @@ async fn a_share_is_no_larger_than_the_announced_length() {
             end: StreamEnd::Silence,
         };
         let exchanged = exchange(&mut script, b"GET / HTTP/1.1\r\n\r\n", limits).await;
-        let received = exchanged.result.expect("a response");
+        let received = exchanged.result.expect("the exchange has a response");
         assert!(received.share.is_some());
         assert_eq!(received.truncated, None, "it did not wait for a share");
         held.push(received);
     }
 }
 
-/// Memory is allocated for received bytes, not for announced ones: no machine has as much as announced here.
+/// Memory is allocated for received bytes, not for announced ones. No machine has the memory that is announced here.
 #[test]
 fn no_memory_is_allocated_for_a_huge_announced_length() {
     let wire = b"HTTP/1.1 200 OK\r\nContent-Length: 10000000000000000000\r\n\r\nhello";
@@ -522,7 +533,7 @@ fn endless_bytes_before_the_response_are_a_protocol_failure() {
         b"HTTP/1.1 103 Hints\r\nA: b\r\n\r\n".repeat(10_000),
         b"HTTP/1.1 200 OK\r\nA: \r".repeat(10_000),
         String::from_utf8(long)
-            .expect("text")
+            .expect("the bytes are UTF-8")
             .replacen("200", "103", 1)
             .into_bytes(),
     ] {
@@ -538,7 +549,7 @@ fn endless_bytes_before_the_response_are_a_protocol_failure() {
     }
 }
 
-/// Size of the reads. Small, so that the test measures the parser and not the kernel's allocation of memory.
+/// Size of the reads. It is small, so that the test measures the parser and not the kernel's allocation of memory.
 const PIECE: usize = 150;
 
 /// Asserts that the running time is linear in the size of the response.
@@ -633,14 +644,14 @@ fn decoding_takes_linear_time() {
     check_cost("zstd", |size| {
         response(
             "zstd",
-            zstd::encode_all(&text(size)[..], 1).expect("in memory"),
+            zstd::encode_all(&text(size)[..], 1).expect("a write to memory cannot fail"),
         )
     });
     check_cost("zstd frames", |size| {
-        let frame = zstd::encode_all(&b"x"[..], 1).expect("in memory");
+        let frame = zstd::encode_all(&b"x"[..], 1).expect("a write to memory cannot fail");
         response("zstd", frame.repeat(size / frame.len()))
     });
-    // Blocks of one byte: the size, then the byte (RFC 7932, 9.2).
+    // Uncompressed blocks of one byte: the size of the block, then the byte (RFC 7932, 9.2).
     check_cost("br", |size| {
         let first = [0x00, 0x00, 0x10, b'x'];
         let blocks = [0x00, 0x00, 0x08, b'x'].repeat(size / 4);
@@ -652,7 +663,7 @@ fn decoding_takes_linear_time() {
 fn storing_cookies_takes_linear_time() {
     let url = Canonicaliser::new(UrlRules::default())
         .canon("http://www.example.org/a/b")
-        .expect("a URL");
+        .expect("the URL is valid");
     let flood = |line: fn(usize) -> String| {
         move |size: usize| {
             let mut headers = Headers::default();
@@ -687,7 +698,7 @@ fn storing_cookies_takes_linear_time() {
     assert_linear("many attributes", attributes, store);
 }
 
-/// A small response does not occupy a much larger buffer.
+/// The buffer of a small response is not much larger than the response.
 #[tokio::test(start_paused = true)]
 async fn a_small_response_has_a_small_buffer() {
     let check = |length: usize, max_capacity: usize| async move {
@@ -724,7 +735,7 @@ async fn a_small_response_has_a_small_buffer() {
     check(12_000, 12_500).await;
 }
 
-/// Bytes after the end of a response are noticed, also if the body arrives in a second read.
+/// Bytes after the end of a response are noticed, even if the body arrives in a second read.
 #[test]
 fn bytes_beyond_the_announced_length_are_noticed() {
     let wire = b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n0123456789and more";
@@ -737,7 +748,7 @@ fn bytes_beyond_the_announced_length_are_noticed() {
             StreamEnd::Silence,
         );
         assert!(!exchanged.reusable, "{pieces:?}");
-        let received = exchanged.result.expect("a response");
+        let received = exchanged.result.expect("the exchange has a response");
         assert_eq!(&received.payload[..], b"0123456789");
         let remarks = &received.head.remarks;
         assert!(remarks.contains(&ResponseRemark::ExtraBytes), "{pieces:?}");
