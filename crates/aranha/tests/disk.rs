@@ -11,8 +11,8 @@ use aranha_lab::{Lab, Plan, Sizes};
 use process::{BackgroundProcess, assert_error, run};
 use support::{answered, aranha, assert_status, assert_valid, expected};
 
-/// A disk of a few kilobytes for one command: a tmpfs in its own mount namespace, which ends with the command. Its files are
-/// copied to `rescued` before.
+/// A disk of a few kilobytes for one command: a tmpfs in its own mount namespace. The disk is lost when the command
+/// ends, so its files are copied to `rescued` before.
 struct SmallDisk {
     folder: PathBuf,
     rescued: PathBuf,
@@ -25,7 +25,8 @@ impl SmallDisk {
         Self { folder, rescued }
     }
 
-    /// Flags of `unshare` that work here: as root, or as root of a user namespace. `None` in some containers.
+    /// Flags with which `unshare` may mount a disk: as root, or as root of a user namespace. `None` if neither is
+    /// allowed, as in some containers.
     fn namespace_flags() -> Option<&'static [&'static str]> {
         let choices: [&[&str]; 2] = [&["--mount"], &["--mount", "--map-root-user"]];
         choices.into_iter().find(|flags| {
@@ -39,7 +40,7 @@ impl SmallDisk {
         })
     }
 
-    /// Wraps a command to run it with a disk of this size.
+    /// Returns a command that runs the given command with a disk of this size.
     fn wrap(&self, flags: &[&str], kilobytes: u32, command: &Command) -> Command {
         const SCRIPT: &str = r#"
             disk=$1 rescued=$2 size=$3; shift 3
@@ -66,8 +67,9 @@ impl SmallDisk {
     }
 }
 
-/// The disk fills up before the collection is created, at the first pages, and later. The crawl ends with status 3, an error
-/// and a hint. With more space the same command fetches all pages, and the archive is valid.
+/// The disk fills up before the collection is created, at the first pages, or later, depending on its size. The crawl
+/// ends with status 3, an error and a hint. With more space the same command fetches all pages, and the archive is
+/// valid.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_disk_stops_the_crawl_and_the_same_command_continues() {
     let Some(flags) = SmallDisk::namespace_flags() else {

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use help::CommandHelp;
 
-/// Heading in docs/commands.md of the flags that are not repeated for every command.
+/// Heading in docs/commands.md above the flags that several commands share and that their sections do not repeat.
 const COMMON_FLAGS: &str = "Common flags";
 
 /// A heading of a document and the text below it, up to the next heading.
@@ -91,7 +91,7 @@ fn line_problems(line: &str, commands: &[CommandHelp]) -> Vec<String> {
         words.next();
     }
     let mut problems = Vec::new();
-    // Capitals and dots are placeholders: `aranha COMMAND --help`, `aranha seed …`.
+    // Words with capitals or dots are placeholders: `aranha COMMAND --help`, `aranha seed …`.
     let is_name = |word: &&str| word.starts_with(|c: char| c.is_ascii_lowercase());
     if let Some(word) = words.peek().filter(|word| is_name(word))
         && !command.subcommands.is_empty()

@@ -15,7 +15,8 @@ use versions::Fetch;
 
 const PAGE: &str = "http://example.org/page";
 
-/// Writes a collection with five visits of a page: new, not modified, other markup, a server error, other text.
+/// Writes a collection with five visits of a page. They find: new content, not modified, other markup, a server error,
+/// other text.
 fn collection(folder: &Path) {
     let first = "<p>The <b>spider</b> sits on the wall. <a href=/one>one</a>";
     versions::write(

@@ -215,7 +215,7 @@ fn a_collection_path_that_is_a_file_is_rejected() {
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine");
 }
 
-/// `aranha` without the capabilities of root, so that file permissions apply.
+/// A command that runs `aranha` without the capabilities of root, so that file permissions apply.
 fn aranha_without_privileges() -> Command {
     let root = std::fs::metadata("/proc/self").expect("Linux").uid() == 0;
     if !root {
@@ -229,7 +229,7 @@ fn aranha_without_privileges() -> Command {
     command
 }
 
-/// Makes a folder read-only until it is dropped.
+/// Makes a folder read-only until this value is dropped.
 struct ReadOnly<'a>(&'a Path);
 
 impl<'a> ReadOnly<'a> {
@@ -274,11 +274,11 @@ fn a_read_only_folder_is_rejected() {
     assert_eq!(std::fs::read_dir(parent.path()).unwrap().count(), 0);
 }
 
-/// A second crawl gets an error with the process ID of the first. Reading commands work. The first crawl is not disturbed, and
-/// stops in order on SIGTERM.
+/// A second crawl of a collection gets an error with the process ID of the first. Commands that read the collection
+/// work. The first crawl is not disturbed, and stops in order on a signal.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_locked_collection_can_be_read_but_not_crawled() {
-    // Long enough that the first crawl is still running when it is stopped.
+    // The pause is long enough that the first crawl is still running when it is stopped.
     const PAUSE: &str = "200ms";
     let lab = Lab::start(Plan::small(11)).await.unwrap();
     let parent = tempfile::tempdir().expect("a temporary folder");

@@ -1,5 +1,5 @@
-//! docs/json.md against the output of the program: every field that any `--json` prints is documented with its type, and
-//! every documented field that is not optional is printed.
+//! Compares docs/json.md with the output of the program: every field that any `--json` prints is documented with its
+//! type, and every documented field that is not optional is printed.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -17,7 +17,7 @@ use json_doc::JsonDoc;
 use serde_json::Value;
 use support::{aranha, assert_status};
 
-/// A server command of aranha. Killed when the test ends.
+/// A command of aranha in the background. Dropping it kills the process.
 struct Server {
     child: Child,
     stdout: BufReader<ChildStdout>,
@@ -59,7 +59,7 @@ fn objects(text: &str) -> Vec<Value> {
     text.lines().map(parse).collect()
 }
 
-/// The objects that a command prints, which must be at least one.
+/// The objects that a command prints. There must be at least one.
 #[track_caller]
 fn output(command: &mut Command, status: i32) -> Vec<Value> {
     let output = command.output().unwrap();
@@ -69,7 +69,7 @@ fn output(command: &mut Command, status: i32) -> Vec<Value> {
     objects
 }
 
-/// A reading command, with `--json` and the collection.
+/// Runs a command that reads the collection, with `--json`. Returns the objects that it prints.
 #[track_caller]
 fn read(collection: &Path, arguments: &[&str]) -> Vec<Value> {
     let mut command = aranha();
@@ -82,7 +82,8 @@ fn of_event(objects: &[Value], event: &str) -> Vec<Value> {
     found.cloned().collect()
 }
 
-/// A crawl of a lab with a trap, long enough for progress events and revisits; then every command that reads the collection.
+/// Crawls a lab with a trap, long enough for progress events and revisits. Then runs every command that reads the
+/// collection.
 #[test]
 fn every_field_is_documented() {
     let folder = tempfile::tempdir().unwrap();
@@ -123,7 +124,7 @@ fn every_field_is_documented() {
             .arg("-c")
             .arg(&collection),
     );
-    // While the crawl runs: a signal from the user, and a change of the black list.
+    // While the crawl runs, send it a signal from the user, and change the black list.
     let mut events = vec![crawl.object()];
     let seed = serving["seeds"][0].as_str().unwrap().to_owned();
     let signalled = read(&collection, &["seed", "add", "--now", &seed]);
@@ -152,7 +153,7 @@ fn every_field_is_documented() {
             .collect()
     };
     assert!(kinds(&events).contains("trap"), "{events:?}");
-    // A notice of the last moment may be in the log only.
+    // A notice just before the end of the crawl may be in the log only.
     assert!(kinds(&events).is_subset(&kinds(&log)), "{log:?}");
     for kind in kinds(&log) {
         assert!(
@@ -177,7 +178,7 @@ fn every_field_is_documented() {
         "{volume}"
     );
     doc.check("Fetch", &read(&collection, &["pages"]));
-    // The shortest URL of an honest site is a home page, which the crawl does not take for a soft 404.
+    // The shortest URL of an honest site is a home page, which the crawl never takes for a soft 404.
     let is_stored = |page: &&Value| page["status"] == 200 && !page["archive"].is_null();
     let urls = pages
         .iter()
@@ -287,7 +288,7 @@ fn every_field_of_commands_without_a_crawl_is_documented() {
     doc.check("`aranha listen --json`", &[listen.object()]);
 }
 
-/// Finds every command that has `--json` in the help texts.
+/// Searches the help texts for every command that has `--json`.
 #[test]
 fn every_command_with_json_is_documented() {
     fn visit(path: &[String], found: &mut Vec<String>) {

@@ -21,7 +21,8 @@ fn url(lab: &Lab, request: &LoggedRequest) -> String {
     ))
 }
 
-/// Host and URL of a page. A site has two hosts, with and without `www.`; a redirect from one to the other is not the page.
+/// Host of a request and URL of its page. A site has two hosts, with and without `www.`. A redirect from one to the
+/// other and the page itself have the same URL but different hosts.
 type HostAndUrl = (String, String);
 
 /// Number of requests for each page.
@@ -39,7 +40,8 @@ fn host_and_url(lab: &Lab, request: &LoggedRequest) -> HostAndUrl {
     (request.host.clone(), url(lab, request))
 }
 
-/// The recorded pages under both hosts. A redirect to the other host is not a record of that host.
+/// The recorded pages. A page counts as recorded under both hosts. A redirect from one host to the other counts only
+/// under the host that redirects.
 fn recorded(lab: &Lab, collection: &Path) -> BTreeSet<HostAndUrl> {
     let host = |url: &str| url.split(['/', ':']).nth(3).unwrap_or_default().to_owned();
     let mut recorded = BTreeSet::new();
@@ -84,13 +86,13 @@ async fn every_page_is_fetched_once_with_courtesy() {
         first.values().all(|path| path == "/robots.txt"),
         "{first:?}"
     );
-    // A second crawl sends no request: no page is due.
+    // A second crawl sends no request, because no page is due.
     lab.clear();
     assert_status(&finish(crawl(&lab, &collection, "40ms")).await, 0);
     assert_eq!(lab.count(), 0);
 }
 
-/// The seeds have the other host of each site (U3), which may not resolve. All pages are found nevertheless.
+/// Each seed has the twin of its site's host (U3), which may not resolve. All pages are found nevertheless.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_site_is_found_under_its_other_name() {
     let lab = Lab::start(Plan::small(7)).await.unwrap();
@@ -163,7 +165,8 @@ async fn twenty_kills_lose_no_recorded_page() {
     let collection = folder.path().join("crawl");
     let mut random = std::process::id();
     let mut crawls = Vec::new();
-    // Each crawl has its own User-Agent: a busy lab may log a request after the kill, or during the next crawl.
+    // Each crawl has its own User-Agent, because a busy lab may log a request only after the kill, during the next
+    // crawl.
     let agent = |crawl: usize| format!("aranha crawl {crawl}.");
     while crawls.len() < KILLS {
         let seen = lab.count();
@@ -223,6 +226,7 @@ async fn twenty_kills_lose_no_recorded_page() {
         "{KILLS} kills, {} pages, {repeats} fetches repeated",
         expected(&lab).len()
     );
-    // Upper bound: 6 addresses with 25 requests each per kill (pause 40 ms, check-in every 100 ms and the time to write it).
+    // Upper bound per kill: 6 addresses with 25 requests each since the last check-in (pause 40 ms, check-in every 100
+    // ms and the time to write it).
     assert!(repeats <= KILLS * 6 * 25, "{repeats}");
 }

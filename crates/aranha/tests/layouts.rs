@@ -8,7 +8,7 @@ use aranha_url::{Canonicaliser, UrlRules};
 
 const PAGE: &str = "http://site001.lab:18391/private/1.html";
 
-/// A copy of the fixture: opening a collection writes to it.
+/// Copies a collection of the corpus, because opening a collection writes to it.
 fn copy_of(name: &str, folder: &Path) -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus/collections");
     let target = folder.join(name);

@@ -61,7 +61,7 @@ impl Listener {
         }
     }
 
-    /// Sends a request as it is. Returns status and body of the response.
+    /// Sends these bytes as a request. Returns status and body of the response.
     fn raw(&self, request: &[u8]) -> (u16, String) {
         let mut stream = TcpStream::connect(self.address).unwrap();
         // The server may respond and close before it has read everything.
@@ -93,7 +93,7 @@ impl Listener {
         self.folder.path().join("signals.jsonl")
     }
 
-    /// Reads and removes the signals: source and time by URL.
+    /// Reads and removes the signals. Returns their source and time by URL.
     fn signals(&self) -> BTreeMap<String, (String, i64)> {
         let text = std::fs::read_to_string(self.path()).unwrap_or_default();
         let _ = std::fs::remove_file(self.path());
@@ -133,7 +133,7 @@ fn indexnow_notifications_become_signals() {
         &["https://example.org/1", "https://example.org/2"],
     );
 
-    // Not believed.
+    // Invalid notifications are rejected, and no signal is written.
     assert_eq!(query("https://example.org/", "0000000000000000"), 403);
     assert_eq!(query("https://example.com/", KEY), 403, "another's key");
     assert_eq!(query("https://example.org/", "short"), 422);
@@ -154,7 +154,7 @@ fn indexnow_notifications_become_signals() {
     assert_eq!(listener.push(&push(&many[..10_000])), 200);
     assert_eq!(listener.signals().len(), 10_000);
 
-    // A key in a folder is valid for that folder only.
+    // With `keyLocation`, a key is valid only for the folder in which the key file is.
     let mut below = push(&["https://example.org/news/1"]);
     below["keyLocation"] = json!(format!("https://example.org/news/{KEY}.txt"));
     assert_eq!(listener.push(&below), 200);
@@ -164,7 +164,8 @@ fn indexnow_notifications_become_signals() {
     assert_eq!(listener.push(&below), 422);
     listener.assert_signals("indexnow", &["https://example.org/news/1"]);
 
-    // A key for a host out of scope is accepted without a signal. Keys added to the file work at once.
+    // Keys added to the file work at once. A notification about a host out of scope is accepted, but no signal is
+    // written.
     let keys = listener.folder.path().join("indexnow-keys.txt");
     std::fs::write(keys, format!("# others\nexample.com={KEY}\n")).unwrap();
     assert_eq!(query("https://example.com/", KEY), 200);
@@ -220,7 +221,7 @@ fn websub_notifications_become_signals() {
     assert!(signals.values().all(|(source, _)| source == "websub"));
     assert_eq!(signals["https://example.org/old"].1, 1_704_164_645_000);
 
-    // Invalid signatures get the same response, without signals.
+    // A request with an invalid signature gets the same response, but no signal is written.
     for headers in [
         own.clone(),
         format!("{own}{}", sign("other")),

@@ -242,8 +242,8 @@ fn an_export_contains_the_versions_of_its_date() {
     let read = |file: &str| std::fs::read_to_string(copy.join(file)).unwrap();
     assert!(read("2026-11-01/a.example/about/index.html").starts_with("first"));
     assert!(read("2026-11-04/a.example/about/index.html").starts_with("second"));
-    // A 304 has the earlier bytes, a failed page its earlier version. A page that is gone is not exported; links to it lead
-    // to the web.
+    // For a 304 response and for a failed fetch the earlier version is exported. A page that is gone is not exported,
+    // and links to it lead to the web.
     assert!(read("2026-11-04/a.example/index.html").contains("href=http://a.example/gone"));
     assert!(copy.join("2026-11-04/b.example/index.html").exists());
     assert!(!copy.join("2026-11-04/a.example/gone").exists());
@@ -266,7 +266,7 @@ fn an_export_contains_the_versions_of_its_date() {
     assert!(!copy.join("2026-10-01").exists());
 }
 
-/// URLs that try to leave the folder, that collide, and that are not valid file names.
+/// Exports URLs that try to leave the folder, that would have the same file name, or that are not valid file names.
 #[test]
 fn file_names_are_distinct_and_inside_the_folder() {
     let folder = tempfile::tempdir().unwrap();
@@ -362,7 +362,7 @@ fn symbolic_links_are_not_followed() {
     );
 }
 
-/// A crawl with assets, then an export.
+/// Crawls a site with its assets, then exports it.
 #[test]
 fn a_crawled_site_can_be_exported() {
     let site = scripted_site::ScriptedSite::start(|path, _, _| match path {

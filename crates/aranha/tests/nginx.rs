@@ -71,7 +71,7 @@ impl Nginx {
             .stderr(Stdio::null())
             .spawn()
             .expect("nginx is installed by ./test");
-        // An accepted connection will be served.
+        // As soon as nginx accepts a connection, it serves requests.
         while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
             assert!(
                 child.try_wait().unwrap().is_none(),
@@ -117,7 +117,7 @@ fn every_page_that_wget_finds_is_fetched_once() {
         .arg(&seed)
         .status()
         .expect("wget is installed by ./test");
-    // 8: some links are broken.
+    // wget exits with 8 if some links are broken.
     assert!(matches!(wget.code(), Some(0 | 8)), "{wget}");
     let collection = nginx.path("crawl");
     let output = aranha()

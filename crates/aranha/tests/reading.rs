@@ -1,4 +1,4 @@
-//! Commands that read a collection: their output compared with what the server sent.
+//! Compares the output of the commands that read a collection with what the server sent.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -151,7 +151,7 @@ fn every_cited_requirement_has_a_row() {
     let mut unknown = Vec::new();
     for (place, line) in lines() {
         for (before, word) in words(&line) {
-            // `%D0` is an escape, `U+FFFD` a character, `-F5` an option.
+            // Not requirements: `%D0` is an escape, `U+FFFD` a character, `-F5` an option.
             if is_code(word) && !"%\\+-_".contains(before) && !rows.contains_key(word) {
                 unknown.push(format!("{place}: {word}"));
             }
@@ -199,7 +199,7 @@ fn every_row_names_files_and_tests_that_exist() {
 
 #[test]
 fn papers_are_cited_by_name() {
-    // One capital letter and a section number ("V 5.4") was the old form, which nobody could look up.
+    // A capital letter and a section number ("V 5.4") do not say which paper is meant.
     let mut wrong = Vec::new();
     for (place, line) in lines() {
         let all: Vec<_> = words(&line).collect();

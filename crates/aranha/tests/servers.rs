@@ -1,5 +1,5 @@
-//! Directory listings of Apache (fancy indexing) and nginx (autoindex), with DNS from dnsmasq and unbound. By the access logs
-//! every file is fetched once, and no listing is fetched in another sort order (U5).
+//! Crawls directory listings of Apache (fancy indexing) and nginx (autoindex), with DNS from dnsmasq and unbound. The
+//! access logs must show that every file is fetched once, and that no listing is fetched in another sort order (U5).
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -35,7 +35,7 @@ fn nginx(folder: &Path) -> Daemon {
 fn dnsmasq(folder: &Path) -> Daemon {
     let here = folder.display();
     let owner = fs::metadata(folder).unwrap().uid();
-    // Started by root it would run as nobody, which cannot write the log.
+    // If root starts dnsmasq, it runs as the user `nobody` by default, who cannot write the log.
     let user = if owner == 0 { "user=root\n" } else { "" };
     Daemon::start(folder, DNSMASQ, "127.0.0.1", &["-k", "-C"], |port| {
         format!(
@@ -118,7 +118,7 @@ fn listing(server: &Daemon, host: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Crawls both servers into the collection `name`, with the configuration file `name.toml` if it exists.
+/// Crawls both servers into the collection `name`, with the configuration file `{name}.toml` if it exists.
 fn crawl(folder: &Path, [apache, nginx]: [&Daemon; 2], names: &Daemon, name: &str) -> PathBuf {
     let collection = folder.join(name);
     let settings = collection.with_extension("toml");
@@ -142,7 +142,7 @@ fn crawl(folder: &Path, [apache, nginx]: [&Daemon; 2], names: &Daemon, name: &st
 fn directory_listings_and_their_files_are_fetched_once() {
     let temporary = tempfile::tempdir().unwrap();
     let folder = temporary.path();
-    // Apache started by root runs as www-data, which must be able to read the files.
+    // If root starts Apache, it runs as the user `www-data`, who must be able to read the files.
     fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).unwrap();
     let files = tree(folder);
     let (apache, nginx, dnsmasq) = (apache(folder), nginx(folder), dnsmasq(folder));
@@ -171,7 +171,7 @@ fn directory_listings_and_their_files_are_fetched_once() {
         ["apache.test", "nginx.test"],
     );
     assert_valid(&collection);
-    // Without the rule that trims listings other sort orders are fetched, so the check above is effective.
+    // Without the rule that trims listings, other sort orders are fetched. This shows that the check above can fail.
     fs::write(folder.join("lost.toml"), "[url]\ntrim_listings = false\n").unwrap();
     let unbound = unbound(folder);
     crawl(folder, [&apache, &nginx], &unbound, "lost");

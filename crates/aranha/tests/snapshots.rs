@@ -189,7 +189,7 @@ fn run(folder: &Path, arguments: &[impl AsRef<str>]) -> String {
     let text = |bytes| {
         let text = String::from_utf8(bytes).unwrap();
         let text = text.replace('\r', "").replace(&own, "process [PID]");
-        // Text without a line end would swallow the next heading.
+        // Without a line end the next heading would be on the last line of the text.
         if text.is_empty() || text.ends_with('\n') {
             text
         } else {

@@ -1,5 +1,5 @@
-//! A Squid from Debian with `aranha squid` as its helper (I5): pages that its users request become signals. Squid serves its
-//! users whatever happens to the collection or the helper.
+//! Runs Debian's Squid with `aranha squid` as its helper (I5). Pages that its users request become signals. Squid
+//! serves its users even if the collection is removed or the helper is killed.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -117,7 +117,8 @@ impl Drop for Squid {
 }
 
 impl Squid {
-    /// With `helper`, `aranha squid` runs for the folder `collection` in Squid's folder.
+    /// Starts Squid. With `helper`, it runs `aranha squid` for the collection in the subfolder `collection` of its
+    /// folder.
     fn start(helper: bool) -> Self {
         assert!(
             Path::new(SQUID).exists(),
@@ -125,7 +126,7 @@ impl Squid {
         );
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path();
-        // Squid started by root runs as another user, which needs access to the helper and the collection.
+        // If root starts Squid, it runs as another user, who needs access to the helper and the collection.
         fs::set_permissions(path, Permissions::from_mode(0o777)).unwrap();
         let program = path.join("aranha");
         let binary = env!("CARGO_BIN_EXE_aranha");
@@ -355,8 +356,8 @@ impl Drop for Crawl {
     }
 }
 
-/// After a user requests a page through the proxy, the crawl fetches it from the cache of the proxy: the origin server gets
-/// the proxy's request only.
+/// After a user requests a page through the proxy, the crawl fetches it from the cache of the proxy. The origin server
+/// gets only the request of the proxy.
 #[test]
 fn pages_are_fetched_from_the_cache_of_the_proxy() {
     let (origin, squid) = (Origin::start(), Squid::start(true));

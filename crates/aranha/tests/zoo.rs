@@ -1,5 +1,5 @@
 //! Crawls of honest sites among hostile sites of every kind: all honest pages are fetched with courtesy, no refused address is
-//! contacted, traps cost few requests, and the crawl ends. `bench/zoo` does the same at full size.
+//! contacted, traps cost few requests, and the crawl ends. `bench/zoo` does the same with many more sites.
 
 mod support;
 
@@ -16,7 +16,7 @@ use tokio::net::UdpSocket;
 
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Requires every honest page with its expected status.
+/// Requires that every honest page was fetched with its expected status.
 #[track_caller]
 fn assert_complete(lab: &Lab, collection: &Path) {
     let found = answered(lab, collection);
@@ -42,9 +42,9 @@ async fn honest_pages_are_fetched_among_hostile_sites() {
     let tally = lab.tally(&Crawler::default(), PAUSE);
     for (hazard, cost) in &tally.hazards {
         let most = match hazard.group() {
-            // All pages are real and distinct: only the limit ends it.
+            // All pages are real and distinct, so only the limit on the pages of a site ends the visits.
             _ if *hazard == Hazard::Crowd => 520,
-            // Dozens of hosts, each with its robots.txt.
+            // The site has dozens of hosts, and robots.txt is requested from each.
             _ if *hazard == Hazard::Wildcard => 200,
             Group::Trap => 150,
             _ => 400,
@@ -134,7 +134,7 @@ async fn a_crawl_waits_during_a_dns_outage() {
     ]);
     command.args(["--resolver", &resolver.to_string()]);
     let crawling = tokio::spawn(finish(command));
-    // The outage lasts until the crawl has noticed it: then it sends single queries at growing intervals.
+    // The outage lasts until the crawl has noticed it. The crawl then sends only single queries, at growing intervals.
     let quiet = async {
         loop {
             let before = queries.load(Relaxed);
@@ -176,7 +176,7 @@ async fn block_and_unblock_work_during_a_crawl() {
     let folder = tempfile::tempdir().unwrap();
     let collection = folder.path().join("crawl");
     let mut command = crawl(&lab, &collection, "50ms");
-    // Without a trap limit only the block ends this calendar.
+    // Trap detection is off, so only the block ends the visits to this endless calendar.
     let settings = "[crawl]\ncheck_in_interval = \"100ms\"\npause_factor = 0\nidle_wait = \"1s\"\n[thresholds]\ntrap_pages = \"none\"\n";
     std::fs::write(collection.with_extension("settings.toml"), settings).unwrap();
     command.args(["--time", "60s"]);

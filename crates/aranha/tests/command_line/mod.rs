@@ -25,7 +25,7 @@ impl CommandLine {
             .spawn()
             .expect("the binary starts");
         let mut stdin = child.stdin.take().expect("stdin is a pipe");
-        // A command that does not read stdin may have ended.
+        // Writing fails if the command has ended without reading stdin.
         let _ = stdin.write_all(text.as_bytes());
         drop(stdin);
         CommandResult {
@@ -78,7 +78,7 @@ impl CommandResult {
         self
     }
 
-    /// Checks the exit status; the last call of a chain.
+    /// Checks the exit status. This is the last call of a chain.
     #[track_caller]
     pub(crate) fn status(self, expected: i32) {
         assert_eq!(

@@ -1,4 +1,5 @@
-//! Servers that a test starts: nginx, Apache, DNS servers. Each is one process on a free port; dropping it kills it.
+//! Servers that a test starts: nginx, Apache, DNS servers. Each is one process on a free port. Dropping the value kills
+//! the process.
 //!
 //! nginx and Apache serve the folder `tree`. They have different addresses, because the courtesy pause is kept by address.
 
@@ -29,7 +30,7 @@ impl Drop for Daemon {
 }
 
 impl Daemon {
-    /// Writes the configuration to a file in the folder, which becomes the last argument.
+    /// Writes the configuration to a file in the folder, and starts the server with that file as its last argument.
     pub fn start(
         folder: &Path,
         program: &str,
@@ -74,7 +75,7 @@ impl Daemon {
     }
 }
 
-/// A port that is free at the moment.
+/// A TCP port that is free at the moment.
 pub fn free_port(address: &str) -> u16 {
     let free = TcpListener::bind((address, 0)).unwrap();
     free.local_addr().unwrap().port()

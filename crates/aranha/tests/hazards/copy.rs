@@ -1,7 +1,7 @@
 //! A copy of the source tree in which mutations are made.
 //!
-//! It has its own target folder, so the first use builds everything. The files are written again for each use and for each
-//! mutation, so that cargo sees a new modification time and rebuilds them.
+//! The copy has its own target folder, so its first use builds everything. Each use copies all files again, and each
+//! mutation writes the files that it changes, so that cargo sees a new modification time and rebuilds them.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -84,7 +84,7 @@ impl Copy {
         passed
     }
 
-    /// Runs a test. Returns whether this test failed (a row: with its own check), and the output.
+    /// Runs a test. Returns whether it failed, and its output. A row counts as failed only if its own check failed.
     fn fails(&self, test: Test, mutation: &Mutation) -> (bool, String) {
         let (file, test_name) = match test {
             Test::Named(file, name) => (file, name),

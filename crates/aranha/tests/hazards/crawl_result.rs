@@ -1,4 +1,5 @@
-//! Crawls one hazard with three honest sites, and the result: what the lab's servers received and what was stored.
+//! Crawls one hazard with three honest sites, and collects the result: what the lab's servers received and what was
+//! stored.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -16,17 +17,19 @@ use crate::support::{self, answered, crawl, expected, pages};
 const PAUSE: Duration = Duration::from_millis(10);
 /// Limit on concurrent crawls of all tests in this file.
 static CRAWLS: Semaphore = Semaphore::const_new(8);
-/// A crawl that takes longer is killed.
+/// Time limit of a crawl. A crawl that takes longer is killed.
 const MAX_CRAWL_TIME: Duration = Duration::from_secs(40);
 /// Size limits of a body, received and decompressed.
 pub(crate) const MAX_BODY: u64 = 2 << 20;
 pub(crate) const MAX_DECODED: u64 = 4 << 20;
-/// Maximum duration of an exchange: the limits of [`SHORT_TIMEOUTS`] and some time for a busy machine.
+/// Maximum duration of an exchange: the `total_timeout` of [`SHORT_TIMEOUTS`], and one second more for a busy machine.
 const MAX_EXCHANGE_TIME: Duration = Duration::from_secs(3);
-/// With short time-outs, so many pages of honest sites may be missed on a busy machine.
+/// Number of honest pages that a crawl with [`SHORT_TIMEOUTS`] may miss, because a busy machine can be too slow for
+/// them.
 const MAX_LATE_PAGES: usize = 3;
 
-/// Time-outs that honest sites keep on a busy machine. Rows with sites that never answer use [`SHORT_TIMEOUTS`].
+/// Settings of all crawls. The time-outs are long enough for honest sites on a busy machine. Rows with sites that never
+/// answer use [`SHORT_TIMEOUTS`] instead.
 const SETTINGS: &str = r#"
 [crawl]
 check_in_interval = "500ms"
@@ -44,7 +47,7 @@ max_body = "2MiB"
 max_decoded = "4MiB"
 "#;
 
-/// `Err` says what is wrong.
+/// The result of a check. `Err` says what is wrong.
 pub(crate) type Check = Result<(), String>;
 
 /// The result of a crawl: what the lab's servers received, and what the collection holds.
@@ -83,7 +86,7 @@ impl CrawlResult {
         ensure(found <= requests, || format!("{found} requests"))
     }
 
-    /// All these pages have this outcome.
+    /// Checks that all these pages have this outcome.
     pub(crate) fn pages(&self, paths: &[&str], outcome: &str) -> Check {
         for path in paths {
             let found = self.pages.get(*path).map(|page| &page["outcome"]);
@@ -101,7 +104,7 @@ impl CrawlResult {
         serde_json::from_slice(&output).map_err(|error| format!("{path} has no text: {error}"))
     }
 
-    /// The pages are stored up to the size limit and marked truncated.
+    /// Checks that these pages are stored up to the size limit and marked truncated.
     pub(crate) fn truncated(&self, paths: &[&str]) -> Check {
         for path in paths {
             let page = self.pages.get(*path).ok_or(format!("{path} is missing"))?;
@@ -114,7 +117,7 @@ impl CrawlResult {
         Ok(())
     }
 
-    /// The outcome is logged this many times.
+    /// Checks that the outcome is logged this many times.
     pub(crate) fn logged(&self, outcome: &str, times: usize) -> Check {
         let words = outcome.replace(' ', "_");
         let found = self.log.iter().filter(|line| line.contains(&words)).count();
@@ -123,7 +126,7 @@ impl CrawlResult {
         })
     }
 
-    /// No exchange took longer than [`MAX_EXCHANGE_TIME`].
+    /// Checks that no exchange took longer than [`MAX_EXCHANGE_TIME`].
     pub(crate) fn ended_in_time(&self) -> Check {
         let held = self.requests.iter().map(|r| r.closed - r.started).max();
         ensure(held.is_none_or(|held| held <= MAX_EXCHANGE_TIME), || {
@@ -153,12 +156,12 @@ impl CrawlResult {
         ensure(found == 0, || format!("{found} requests too early"))
     }
 
-    /// All pages of a hostile site whose hazard is not in its pages.
+    /// Checks that all pages were fetched, for a hostile site whose hazard is not in its pages.
     pub(crate) fn ordinary(&self) -> Check {
         self.pages(&["/", "/one.html", "/two.html"], "200")
     }
 
-    /// No control character is printed or logged.
+    /// Checks that no control character is printed.
     pub(crate) fn has_no_control_characters(&self) -> Check {
         let control = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
         let printed = String::from_utf8_lossy(&self.printed);
@@ -168,7 +171,7 @@ impl CrawlResult {
         })
     }
 
-    /// The conditions of every crawl, whatever the hazard.
+    /// Checks the conditions that hold for every hazard.
     pub(crate) fn common(&self) -> Check {
         ensure(self.output.status.success(), || {
             let errors = String::from_utf8_lossy(&self.output.stderr);
@@ -323,7 +326,7 @@ fn crawl_result(
         requests,
         honest,
         trespasses: lab.trespasses().len(),
-        // A server learns late or never that the client gave up an exchange; these are not counted.
+        // Exchanges that the client gave up are not counted: the server learns of their end late or never.
         violations: lab
             .violations(PAUSE)
             .iter()

@@ -1,4 +1,4 @@
-//! The table of docs/hazards.md, generated from [`rows`](crate::rows).
+//! Generates the table of docs/hazards.md from [`rows`](crate::rows).
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -7,7 +7,7 @@ use crate::mutations::{Test, mutations};
 use crate::root;
 use crate::rows::{Row, rows};
 
-/// The table is between two HTML comments.
+/// The table in the document, between two HTML comments, must be the generated one. With `ARANHA_WRITE` it is replaced.
 #[test]
 fn the_document_is_the_table() {
     let path = root().join("docs/hazards.md");
@@ -45,7 +45,7 @@ fn table() -> String {
     out
 }
 
-/// What disables the defence, and the tests that then fail.
+/// The last two columns of a row: what disables the defence, and the tests that then fail.
 fn proof(row: Row) -> (String, String) {
     let mut disabled_by: Vec<String> = row.switch.iter().map(|s| switches(s.lines)).collect();
     let mut tests: BTreeSet<String> = row.switch.iter().map(|_| Test::Row.to_string()).collect();
@@ -67,7 +67,8 @@ fn proof(row: Row) -> (String, String) {
     (disabled_by.join("; "), tests.join(", "))
 }
 
-/// Writes `[fetch] range_requests = true` as `fetch.range_requests = true`.
+/// Converts configuration lines to the form of the table: `[fetch] range_requests = true` to `fetch.range_requests =
+/// true`.
 fn switches(lines: &str) -> String {
     let mut section = "";
     let mut out = Vec::new();

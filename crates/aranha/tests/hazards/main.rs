@@ -1,9 +1,9 @@
 //! The defences against every hazard of the lab, and proof that the tests depend on them (`docs/hazards.md`).
 //!
-//! For each row ([`rows`]) the binary crawls one kind of hostile site and three honest sites. The requests that the lab
-//! received and the collection are checked. Then the defence is disabled, and the same check must fail. Some defences are
-//! disabled by configuration. The others are disabled by a change of the code ([`mutations`]), which is made in a [`copy`] of
-//! the source tree; the tests that the mutation names must fail there.
+//! For each row ([`rows`]) the binary crawls one kind of hostile site and three honest sites. The row checks the
+//! requests that the lab received, and the collection. Then the defence is disabled, and the same check must fail. Some
+//! defences are disabled by configuration. The others are disabled by a change of the code ([`mutations`]), which is
+//! made in a [`copy`] of the source tree; the tests that the mutation names must fail there.
 //!
 //! ```text
 //! ARANHA_WRITE=1 cargo test -p aranha --test hazards the_document    writes the table of docs/hazards.md
@@ -85,7 +85,8 @@ async fn check_group(group: Group) {
         .expect("every archive is valid");
 }
 
-/// warcio verifies the archives of all crawls. One process for all, because it takes longer to start than to read.
+/// Lets warcio verify the archives of all crawls. One process verifies all, because warcio takes longer to start than
+/// to read.
 fn assert_archives(ended: &[CrawlResult]) {
     if ended.is_empty() {
         return;

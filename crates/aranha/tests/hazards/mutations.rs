@@ -1,4 +1,4 @@
-//! Changes of the code that disable a defence which no configuration disables, and the tests that then fail.
+//! Mutations: changes of the code that disable a defence which no configuration disables, and the tests that then fail.
 //!
 //! Each mutation is made alone, in a copy of the source tree (`copy.rs`). The text that an edit replaces occurs exactly once in
 //! its file. If you change that code, change the edit too, and make the mutation again:
@@ -12,7 +12,7 @@ use aranha_lab::Hazard;
 
 use Test::{Named, Row};
 
-/// A disabled defence.
+/// A change of the code that disables one defence.
 pub(crate) struct Mutation {
     pub(crate) hazard: Hazard,
     /// What the mutation does, in a phrase.
@@ -22,19 +22,19 @@ pub(crate) struct Mutation {
     pub(crate) tests: Vec<Test>,
 }
 
-/// File, text, and the text that replaces it.
+/// A file, a text in it, and the text that replaces it.
 pub(crate) struct Edit(
     pub(crate) &'static str,
     pub(crate) &'static str,
     pub(crate) &'static str,
 );
 
-/// A test that fails.
+/// A test that must fail after a mutation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Test {
     /// The row of the hazard.
     Row,
-    /// File and function.
+    /// The test function with this name in this file.
     Named(&'static str, &'static str),
 }
 

@@ -1,5 +1,5 @@
-//! The table of hazards: what must happen, the defence, and the configuration that disables the defence. If no configuration
-//! does, [`mutations`](super::mutations) changes the code.
+//! The table of hazards: what must happen, the defence, and the configuration that disables the defence. A defence that
+//! no configuration disables is disabled by a change of the code in [`mutations`](super::mutations).
 //!
 //! This file is long because it is one table, in the order of docs/hazards.md, which is generated from it.
 
@@ -9,11 +9,12 @@ use super::crawl_result::{Check, CrawlResult, MAX_BODY, MAX_DECODED, ensure};
 
 const NO_TRAP_PAGES: &str = "[thresholds]\ntrap_pages = \"none\"";
 const NO_PATH_LIMITS: &str = "[thresholds]\ntrap_pages = \"none\"\n[url]\nmax_repeats = 0";
-/// For hostile sites that never answer: short time-outs, so that a crawl takes seconds.
+/// Short time-outs for hostile sites that never answer, so that a crawl takes seconds.
 pub(crate) const SHORT_TIMEOUTS: &str = "[fetch]\nconnect_timeout = \"1s\"\ntls_timeout = \"1s\"\nfirst_byte_timeout = \"1s\"\nidle_timeout = \"1s\"\ntotal_timeout = \"2s\"\ndns_timeout = \"2s\"";
 const NO_TIMEOUTS: &str = "[fetch]\nfirst_byte_timeout = \"1h\"\nidle_timeout = \"1h\"\ntotal_timeout = \"1h\"\nmin_speed = 0";
 const VERIFY_TLS: &str = "[fetch]\nverify_tls = true";
-/// Stands for a black list without the loopback addresses on which the lab counts connections.
+/// Placeholder for a black list without the loopback addresses on which the lab counts connections. The table shows an
+/// empty black list; the crawl gets the lab's black list without these addresses.
 pub(crate) const ALLOW_LOOPBACK: &str = "[crawl]\nblacklist = []";
 const NO_DNS_CACHE: &str =
     "[fetch]\ndns_ttl_min = \"0s\"\ndns_ttl_max = \"0s\"\ndns_stale = \"0s\"";
@@ -22,20 +23,20 @@ const NO_DNS_CACHE: &str =
 #[derive(Clone, Copy)]
 pub(crate) struct Row {
     pub(crate) hazard: Hazard,
-    /// What must happen.
+    /// What must happen in a crawl of this hazard.
     pub(crate) must: &'static str,
-    /// Checks it.
+    /// Checks that it happened.
     pub(crate) holds: fn(&CrawlResult) -> Check,
     pub(crate) defence: &'static str,
     /// The source file of the defence.
     pub(crate) file: &'static str,
-    /// Configuration of both crawls, with and without the defence.
+    /// Additional configuration of both crawls, the one with the defence and the one without it.
     pub(crate) with: &'static str,
     /// Configuration that disables the defence, if there is any.
     pub(crate) switch: Option<Switch>,
 }
 
-/// Configuration that disables a defence, and flags that end the crawl.
+/// Configuration that disables a defence, and flags that stop the crawl without the defence.
 #[derive(Clone, Copy)]
 pub(crate) struct Switch {
     pub(crate) lines: &'static str,
@@ -65,12 +66,12 @@ impl Row {
         Row { with, ..self }
     }
 
-    /// The configuration that disables the defence. The crawl takes 7 seconds.
+    /// Sets the configuration lines that disable the defence. The crawl without the defence is stopped after 7 seconds.
     fn off(self, lines: &'static str) -> Row {
         self.switch(lines, &["--time", "7s"])
     }
 
-    /// Like [`Row::off`] for defences that one exchange shows. The crawl takes 5 seconds.
+    /// Like [`Row::off`], for defences that already act on the first exchange. The crawl is stopped after 5 seconds.
     fn off_for(self, lines: &'static str) -> Row {
         self.switch(lines, &["--time", "5s"])
     }
@@ -80,6 +81,7 @@ impl Row {
         Row { switch, ..self }
     }
 }
+
 /// The table, in the order of [`Hazard::ALL`].
 pub(crate) fn rows() -> Vec<Row> {
     [

@@ -7,7 +7,7 @@ use std::process::Command;
 
 /// A command with its help text.
 pub(crate) struct CommandHelp {
-    /// Words after `aranha`: `["url", "canon"]`. Empty for the program itself.
+    /// The words after `aranha`, such as `["url", "canon"]`; empty for the program itself.
     pub(crate) path: Vec<String>,
     pub(crate) text: String,
     /// Commands below this one.
@@ -17,7 +17,7 @@ pub(crate) struct CommandHelp {
 }
 
 impl CommandHelp {
-    /// `aranha url canon`.
+    /// The words that start the command: `aranha url canon`.
     pub(crate) fn name(&self) -> String {
         [&["aranha".to_owned()], self.path.as_slice()]
             .concat()

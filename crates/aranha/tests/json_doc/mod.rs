@@ -1,4 +1,4 @@
-//! The tables of docs/json.md as a schema.
+//! Reads the tables of docs/json.md as a schema of the JSON output.
 //!
 //! A section is a heading with a table whose first two columns are a field path and its type. A path is `a.b`, `a[]` for the
 //! elements of an array, or `a.*` for the values of an object with any keys. A type is a list of JSON types separated by
@@ -26,7 +26,7 @@ struct Schema {
 }
 
 impl Schema {
-    /// The schema at a path such as `history[].time`, created where it is missing.
+    /// The schema at a path such as `history[].time`. Missing steps of the path are created.
     fn at(&mut self, path: &str) -> &mut Self {
         let path = path.replace("[]", ".[]");
         let mut schema = self;
@@ -55,10 +55,10 @@ impl Schema {
     }
 }
 
-/// The documentation.
+/// The sections of docs/json.md.
 pub(crate) struct JsonDoc {
     text: String,
-    /// By heading, in lower case.
+    /// Schemas by heading, in lower case.
     sections: BTreeMap<String, Schema>,
 }
 

@@ -50,9 +50,10 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Starts the server: `/plain/` is sent as it is, `/zipped/` compressed, `/bare/` without `ETag` and Last-Modified.
+    /// Starts the server. It sends files in `/plain/` unchanged, files in `/zipped/` compressed, and files in `/bare/`
+    /// without `ETag` and Last-Modified.
     pub fn start(kind: Kind, folder: &Path) -> Self {
-        // Apache started by root runs as www-data, which must be able to read the files.
+        // If root starts Apache, it runs as the user `www-data`, who must be able to read the files.
         fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).unwrap();
         fs::create_dir_all(folder.join("tree")).unwrap();
         let (daemon, log) = match kind {
@@ -92,7 +93,7 @@ impl Origin {
 
     fn logged(&self) -> Vec<Request> {
         let log = fs::read_to_string(&self.log).unwrap_or_default();
-        // The server may be writing the last line.
+        // The last line may be incomplete, because the server is still writing it.
         let whole = log.rfind('\n').map_or("", |end| &log[..end]);
         whole
             .lines()
@@ -135,7 +136,7 @@ impl Origin {
         requests
     }
 
-    /// Waits for a request since the mark that fits.
+    /// Waits until a request since the mark fits.
     #[track_caller]
     pub fn wait_for(&self, mark: usize, wanted: impl Fn(&Request) -> bool) -> Request {
         self.wait_until(mark, |requests| {
@@ -208,7 +209,7 @@ impl Pywb {
         }
     }
 
-    /// Head and decoded body of the replayed page at a time (`20261101100000`).
+    /// Replays the page as it was at a time (`20261101100000`). Returns head and decoded body.
     pub fn get(&self, stamp: &str, url: &str) -> (String, String) {
         let port = self.daemon.port;
         let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();

@@ -1,4 +1,4 @@
-//! Processes in the foreground and background, and the form of error messages.
+//! Runs commands in the foreground and background, and checks the form of error messages.
 
 #![allow(dead_code, reason = "every test file uses a part of this module")]
 
@@ -48,7 +48,8 @@ impl BackgroundProcess {
         assert_status(&run(Command::new("kill").args(["-s", name, &pid])), 0);
     }
 
-    /// Waits for the end without blocking the lab's thread, at most [`MAX_RUN_TIME`]. The output must fit into a pipe.
+    /// Waits for the end of the process, at most [`MAX_RUN_TIME`], without blocking the lab's thread. The output is
+    /// read only at the end, so it must fit into a pipe.
     pub(crate) async fn wait(&mut self) -> Output {
         let start = Instant::now();
         let status = loop {

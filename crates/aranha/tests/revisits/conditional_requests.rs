@@ -45,7 +45,7 @@ fn check_unchanged_site(kind: Kind) {
         requests.iter().all(|request| request.status == 200),
         "{requests:?}"
     );
-    // Three rounds: the validators of a 304 response must work for the next request.
+    // Three rounds, because the validators of a 304 response must work for the next request.
     for round in 1..4 {
         let mark = origin.mark();
         let arguments: &[&str] = if round == 1 {

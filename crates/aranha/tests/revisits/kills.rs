@@ -40,12 +40,12 @@ fn kills_during_and_between_rounds_lose_no_history() {
         let arguments = ["--continuous", "--quiet", "--pause", "10ms"];
         let mut crawling = BackgroundProcess::start(crawl.command(&arguments));
         if kill % 2 == 0 {
-            // Between two rounds: all pages were requested and recorded.
+            // Kill between two rounds: all pages were requested and recorded.
             let all = |requests: &[Request]| (requests.len() >= pages.len()).then_some(());
             origin.wait_until(mark, all);
             crawl.wait_until_recorded(pages.len());
         } else {
-            // During a round, after a different number of requests each time.
+            // Kill during a round, after a different number of requests each time.
             origin.wait_until(mark, |requests| (requests.len() > kill).then_some(()));
         }
         crawling.0.kill().unwrap();

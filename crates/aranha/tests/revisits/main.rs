@@ -26,10 +26,10 @@ use support::{aranha, assert_status, assert_valid};
 /// Folders of the site, served without compression, with compression, and without validators.
 pub(crate) const PARTS: [&str; 3] = ["plain", "zipped", "bare"];
 
-/// Pages in each folder.
+/// Names of the pages in each folder.
 pub(crate) const PAGES: [&str; 4] = ["list", "one", "two", "three"];
 
-/// Files are dated a year back, so that no modification time is close to the time of a visit.
+/// Modification times begin this long before now, so that none of them is close to the time of a visit.
 pub(crate) const YEAR: Duration = Duration::from_hours(365 * 24);
 
 pub(crate) fn day(number: u32) -> SystemTime {
@@ -183,7 +183,7 @@ pub(crate) fn paths(requests: &[Request]) -> Vec<String> {
 pub(crate) fn wait_for_the_round(crawl: &Crawl) {
     let now = SystemTime::now();
     let now = now.duration_since(SystemTime::UNIX_EPOCH).unwrap();
-    // Rounds of one second begin with the second; two visits of a page are at least half a round apart.
+    // A round of one second begins at each full second. Two visits of a page are at least half a round apart.
     let due = Duration::from_millis(now.as_secs() * 1000 + 1500);
     std::thread::sleep(due.saturating_sub(now));
     let status = crawl.json(&["status"]);

@@ -46,7 +46,8 @@ fn seed_add_now_visits_the_named_pages_only() {
     crawl.assert_sound();
 }
 
-/// Writes a sitemap which says that these pages have changed now. `number` sets the file's own modification time.
+/// Writes a sitemap which says that these pages have changed now. `number` is the day of the sitemap file's own
+/// modification time.
 fn sitemap(origin: &Origin, number: u32, changed: &[&str]) {
     let now = jiff::Timestamp::now();
     let entry = |path: &&str| {

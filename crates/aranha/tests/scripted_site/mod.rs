@@ -45,7 +45,7 @@ impl ScriptedSite {
         format!("http://127.0.0.1:{}{path}", self.port)
     }
 
-    /// Paths of all requests, in order.
+    /// Paths of all requests in order, including `/robots.txt`.
     pub fn all_requests(&self) -> Vec<String> {
         self.requests.lock().unwrap().clone()
     }
@@ -101,7 +101,7 @@ pub fn page(body: &str) -> String {
     )
 }
 
-/// A response without a body: `404 Not Found`.
+/// A response without a body, for a status such as `404 Not Found`.
 pub fn status(line: &str) -> String {
     format!("HTTP/1.1 {line}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
 }
@@ -115,7 +115,7 @@ pub fn links(paths: &[&str]) -> String {
     page(&links.join("\n"))
 }
 
-/// The command that crawls a site without a pause.
+/// The command that crawls a site without a courtesy pause.
 pub fn crawl(folder: &Path, seed: &str) -> Command {
     let mut command = aranha();
     command

@@ -117,7 +117,7 @@ fn one_page_is_saved_complete_and_no_link_is_followed() {
 }
 
 #[test]
-fn files_of_the_last_pages_are_beyond_the_depth() {
+fn files_of_pages_at_the_depth_limit_are_fetched() {
     let site = ScriptedSite::start(|path, _, _| match path {
         "/robots.txt" => String::new(),
         "/" => page("<a href=/one>one</a>"),

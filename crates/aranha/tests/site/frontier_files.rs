@@ -1,4 +1,4 @@
-//! Collections with missing frontier files: reported, and nothing is overwritten.
+//! Collections with missing frontier files. The fault is reported, and nothing is overwritten.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::scripted_site::{ScriptedSite, crawl, links, page, run};
 use crate::support::{aranha, assert_status};
 
-/// A new frontier would not contain the pages of the archive.
+/// The crawl must not create a new frontier, which would not know the pages of the archive.
 #[test]
 fn an_archive_without_its_frontier_is_an_error() {
     let site = ScriptedSite::start(|path, _, _| match path {
@@ -28,7 +28,7 @@ fn an_archive_without_its_frontier_is_an_error() {
     assert_eq!(site.requests(), ["/"]);
 }
 
-/// Link runs are files beside the database, which lists them. A new database would not list them.
+/// Link runs are files beside the database, and the database lists them. A new database would not list them.
 #[test]
 fn link_runs_without_their_frontier_are_not_deleted() {
     let folder = tempfile::tempdir().unwrap();
@@ -82,7 +82,7 @@ fn missing_link_runs_are_reported() {
     );
 }
 
-/// `aranha crawl` without a URL.
+/// The command that continues the crawl of a collection, without a URL.
 fn crawl_again(collection: &Path) -> Command {
     let mut command = aranha();
     command

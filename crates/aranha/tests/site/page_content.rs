@@ -1,4 +1,4 @@
-//! Pages that exist but are easily misjudged, and what the reading commands say about them.
+//! Pages that a crawl may easily misjudge, and what the reading commands print about them.
 
 use crate::scripted_site::{ScriptedSite, crawl, links, page, run};
 use crate::settings;

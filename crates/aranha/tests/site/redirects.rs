@@ -25,7 +25,7 @@ fn a_redirect_to_itself_that_sets_a_cookie_is_followed() {
     assert_eq!(outcomes(&collection)["/"], "200");
 }
 
-/// The page is fetched twice in one visit, but has one revisit.
+/// The page is fetched twice in one visit, but only one revisit is scheduled.
 #[test]
 fn a_page_behind_a_redirect_to_itself_is_scheduled_once() {
     let site = ScriptedSite::start(|path, cookie, _| {
@@ -65,7 +65,7 @@ fn endless_redirects_to_itself_are_given_up() {
     }
 }
 
-/// The redirect and the truncation are each a reason for another request; only one of them may be scheduled.
+/// The redirect and the truncation are both reasons for another request. Only one request may be scheduled.
 #[test]
 fn a_truncated_redirect_to_itself_is_scheduled_once() {
     let site = ScriptedSite::start(|path, _, _| match path {

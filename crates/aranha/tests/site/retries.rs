@@ -7,7 +7,7 @@ use crate::scripted_site::{ScriptedSite, crawl, links, page, run, status};
 use crate::support::{aranha, pages};
 use crate::{outcomes, settings};
 
-/// robots.txt fails in the first rounds, then the page.
+/// robots.txt fails in the first rounds; in the next rounds the page fails.
 #[test]
 fn a_page_whose_server_failed_is_tried_again_every_round() {
     let site = ScriptedSite::start(|path, _, before| match (path, before) {
@@ -33,7 +33,7 @@ fn a_page_whose_server_failed_is_tried_again_every_round() {
         run(aranha().args(["crawl", "--quiet", "-c"]).arg(&collection));
     }
     assert_eq!(site.requests()[..3], ["/", "/", "/"]);
-    // A 404 response is an answer: the page is not retried.
+    // A 404 response is not a failure, so the page is not retried.
     let requests = site.requests();
     assert_eq!(
         requests.iter().filter(|path| *path == "/nowhere").count(),
@@ -41,7 +41,7 @@ fn a_page_whose_server_failed_is_tried_again_every_round() {
     );
 }
 
-/// All pages of the site wait for the next round together. There must not be one request per window of pages.
+/// All pages of the site wait for the next round together. A request per window of pages would be too many.
 #[test]
 fn an_unreachable_site_gets_one_request_for_all_its_pages() {
     let requests = Arc::new(Mutex::new(0));
@@ -91,7 +91,7 @@ fn a_failing_page_does_not_stop_its_site() {
     assert_eq!(site.requests(), ["/", "/a", "/broken", "/b", "/c"]);
     let page = &pages(&collection)[&site.url("/broken")];
     assert!(page["next"].is_string(), "a retry is scheduled: {page}");
-    // Naming the site again makes its pages due immediately.
+    // Giving a seed of the site again makes all pages of the site that wait for a retry due immediately.
     run(&mut crawl(&collection, &site.url("/")));
     assert_eq!(site.requests().last().unwrap(), "/broken");
 }

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use crate::scripted_site::{ScriptedSite, crawl, links, page, run, status};
 use crate::{outcomes, settings};
 
-/// A file with a wrong Content-Encoding is still read. A file that ends too early allows nothing, because rules may be
-/// missing.
+/// A robots.txt file with a wrong Content-Encoding is still read. A file that ends too early allows no page, because
+/// rules may be missing.
 #[test]
 fn an_incomplete_robots_txt_allows_nothing() {
     let check = |answer: &'static str, expected: &[&str]| {

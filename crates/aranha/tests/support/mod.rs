@@ -1,4 +1,5 @@
-//! Shared by tests that crawl the lab: commands, readers of collections, and external validators such as warcio.
+//! Functions shared by tests that crawl the lab: commands, readers of collections, and external validators such as
+//! warcio.
 
 #![allow(dead_code, reason = "every test file uses a part of this module")]
 #![allow(
@@ -121,7 +122,7 @@ pub fn answered(lab: &Lab, folder: &Path) -> BTreeMap<String, u64> {
         .collect()
 }
 
-/// The pages that a complete crawl finds: status by URL.
+/// The pages that a complete crawl finds, with their status by URL.
 pub fn expected(lab: &Lab) -> BTreeMap<String, u64> {
     lab.truth(&aranha_lab::Crawler::default())
         .into_iter()

@@ -21,7 +21,7 @@ use aranha_volume::{Archive, EarlierVersion, Exchange};
 #[derive(Clone, Debug)]
 pub struct Fetch {
     pub url: String,
-    /// `2026-11-01 10:00`, in UTC.
+    /// The time of the fetch in UTC: `2026-11-01 10:00`.
     pub time: &'static str,
     pub status: u16,
     pub content_type: &'static str,
@@ -45,7 +45,7 @@ impl Fetch {
         }
     }
 
-    /// A response without content: 304, 404, 500.
+    /// A response without content, for a status such as 304, 404 or 500.
     pub fn status(url: &str, time: &'static str, status: u16) -> Self {
         Self {
             status,
@@ -93,7 +93,8 @@ pub fn milliseconds(time: &str) -> i64 {
     zoned.timestamp().as_millisecond()
 }
 
-/// Writes a collection. The fetches of each page are sorted by time. A 304 confirms the content of the fetch before it.
+/// Writes a collection. The fetches of each page are sorted by time. A 304 response confirms the content of the fetch
+/// before it.
 pub fn write(folder: &Path, fetches: &[Fetch]) {
     std::fs::create_dir_all(folder).unwrap();
     let runtime = tokio::runtime::Runtime::new().unwrap();
