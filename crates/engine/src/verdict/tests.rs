@@ -1,4 +1,5 @@
 //! Tests of the rules in `mod.rs` and of their order. Most tests are tables of cases for one rule.
+//! The file is long because all tables share the functions that build a site, a response and a page.
 
 use std::time::Duration;
 

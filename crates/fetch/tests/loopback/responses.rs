@@ -1,5 +1,6 @@
 //! Tests of irregular responses over real sockets: each case has the bytes that the server sends and the expected
 //! outcome. The clock is paused, so that timeouts take no real time.
+//! The file is long because it is one list of responses that share [`summary`].
 
 use crate::scripted_server::{Server, ServerAction, fetcher, get, options, send};
 use aranha_fetch::{FetchSession, Fetched, Options};
