@@ -310,6 +310,7 @@ fn servers() -> Vec<Mutation> {
 
 const TOKENIZER: &str = "crates/page/src/html_syntax/tokenizer.rs";
 const CANONICALISER: &str = "crates/url/src/canonicaliser.rs";
+const CANONICALISER_TESTS: &str = "crates/url/src/canonicaliser/tests.rs";
 
 fn contents() -> Vec<Mutation> {
     vec![
@@ -342,7 +343,7 @@ fn contents() -> Vec<Mutation> {
                 "if limit > 0 && length > limit {",
                 "if limit > 0 && length == usize::MAX {",
             )],
-            vec![Row, Named(CANONICALISER, "reasons")],
+            vec![Row, Named(CANONICALISER_TESTS, "reasons")],
         ),
         mutation(
             Hazard::Unterminated,
@@ -476,7 +477,7 @@ fn attacks() -> Vec<Mutation> {
                     "\"https\" => Some(Scheme::Https),\n        _ => Some(Scheme::Http),",
                 ),
             ],
-            vec![Row, Named(CANONICALISER, "reasons")],
+            vec![Row, Named(CANONICALISER_TESTS, "reasons")],
         ),
         mutation(
             Hazard::Cookies,
@@ -526,7 +527,7 @@ fn attacks() -> Vec<Mutation> {
                 "text.push_str(\"://\");\n    let start = text.len() as u32;",
                 "text.push_str(\"://\");\n    text.push_str(url.username());\n    let start = text.len() as u32;",
             )],
-            vec![Named(CANONICALISER, "one_spelling")],
+            vec![Named(CANONICALISER_TESTS, "one_spelling")],
         ),
         mutation(
             Hazard::Flood,

@@ -164,6 +164,22 @@ const fn slot(key: u128) -> usize {
 }
 
 impl Element {
+    /// Whether the attribute `src` of this element names a file that a browser loads with the page.
+    pub(crate) const fn has_asset_src(self) -> bool {
+        matches!(
+            self,
+            Element::Image
+                | Element::SvgImage
+                | Element::Script
+                | Element::Source
+                | Element::Video
+                | Element::Audio
+                | Element::Track
+                | Element::Embed
+                | Element::Input
+        )
+    }
+
     /// Looks up the key of a name: see [`key_of`](super::name::key_of).
     #[inline]
     pub(crate) fn from_key(key: u128) -> Element {

@@ -140,19 +140,8 @@ fn syntax_of(element: Element, attribute: u128) -> Option<SpanSyntax> {
         (Element::Form, keys::ACTION) | (Element::Button | Element::Input, keys::FORMACTION) => {
             Some(SpanSyntax::Url(LinkKind::Form))
         }
-        (
-            Element::Image
-            | Element::SvgImage
-            | Element::Script
-            | Element::Source
-            | Element::Video
-            | Element::Audio
-            | Element::Track
-            | Element::Embed
-            | Element::Input,
-            keys::SRC,
-        )
-        | (Element::Image | Element::Source, keys::DATA_SRC)
+        (_, keys::SRC) if element.has_asset_src() => asset,
+        (Element::Image | Element::Source, keys::DATA_SRC)
         | (Element::SvgImage | Element::Script, keys::HREF | keys::XLINK_HREF)
         | (Element::Video, keys::POSTER)
         | (Element::Object, keys::DATA)

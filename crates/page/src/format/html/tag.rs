@@ -143,18 +143,7 @@ fn used_attribute(element: Element, name: u128, options: &Options) -> Option<Att
 /// Attributes that contain the URL of an asset.
 fn asset_attribute(element: Element, name: u128) -> Option<Attribute> {
     match (element, name) {
-        (
-            Element::Image
-            | Element::SvgImage
-            | Element::Script
-            | Element::Source
-            | Element::Video
-            | Element::Audio
-            | Element::Track
-            | Element::Embed
-            | Element::Input,
-            keys::SRC,
-        ) => Some(Attribute::Src),
+        (_, keys::SRC) if element.has_asset_src() => Some(Attribute::Src),
         (Element::Image | Element::Source, keys::SRCSET) | (Element::Link, keys::IMAGESRCSET) => {
             Some(Attribute::Srcset)
         }
