@@ -45,7 +45,7 @@ pub(crate) fn message(line: impl Display) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
-/// `1 page`, `1,234 pages`.
+/// A number with its noun: `1 page`, `1,234 pages`.
 pub(crate) fn counted(number: u64, noun: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
     format!("{} {noun}{ending}", grouped(number))

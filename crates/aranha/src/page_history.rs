@@ -13,11 +13,11 @@ use aranha_frontier::{Flags, Outcome, PageRecord};
 pub(crate) enum Finding {
     /// The first content of the page.
     New,
-    /// The text differs from the content before.
+    /// The text differs from that of the previous content.
     Changed,
-    /// The bytes differ from the content before, but the text is the same.
+    /// The bytes differ from those of the previous content, but the text is the same.
     Markup,
-    /// The bytes are the same as those of the content before.
+    /// The bytes are the same as those of the previous content.
     Same,
     /// The server answered 304.
     NotModified,
@@ -59,7 +59,7 @@ pub(crate) struct PastFetch<'a> {
     pub(crate) since_change: Option<i64>,
 }
 
-/// The kind of a response, as its own fetch record says; earlier fetches do not matter.
+/// The kind of response that a fetch record shows, without comparison with earlier fetches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ResponseKind {
     Content,
@@ -133,7 +133,7 @@ pub(crate) fn same_text(one: &PageRecord, other: &PageRecord) -> bool {
 }
 
 /// The records whose location may hold the content of `records[index]`, in the order in which to try them: the record
-/// itself, then the earlier records with the same digest, newest first. A 304 response is itself tried last.
+/// itself, then the earlier records with the same digest, newest first. For a 304 response, the record itself is last.
 pub(crate) fn content_sources(records: &[PageRecord], index: usize) -> Vec<&PageRecord> {
     let record = &records[index];
     let mut sources: Vec<_> = records[..index]

@@ -63,7 +63,7 @@ fn parse(text: &str) -> Option<PointInTime> {
         Some((_, "")) => return None,
         Some(parts) => parts,
     };
-    // Only YYYY-MM-DD: jiff also accepts forms such as 20261101 and -002026-11-01.
+    // Accept only YYYY-MM-DD. jiff would also accept forms such as 20261101 and -002026-11-01.
     if day.len() != "2026-11-01".len() || !day.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }

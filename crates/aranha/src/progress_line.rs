@@ -24,7 +24,7 @@ impl ProgressLine {
         }
     }
 
-    /// Shows the line, unless the interval since the previous line is not over yet.
+    /// Shows the line if enough time has passed since the previous one.
     pub(crate) fn show(&mut self, line: impl FnOnce() -> String) {
         let interval = if self.terminal {
             TERMINAL_INTERVAL

@@ -1,4 +1,4 @@
-//! Command-line flags that set configuration values, with the origin `flag --name`.
+//! Command-line flags that set configuration values. The origin of such a value is `flag --NAME`.
 //!
 //! Used by `crawl` and `config show`. Each flag has a field in [`Settings`] (its syntax) and a row in [`Settings::flags`]
 //! (the key it sets). [`load`] reads all layers and warns about old key names.
@@ -240,7 +240,7 @@ pub(crate) fn span(text: &str) -> Result<Duration, String> {
     duration::parse(&text).map_err(|error| error.to_string())
 }
 
-/// Parses the length of a round. `day` is `1d`.
+/// Parses the length of a round. `day` means `1d`.
 fn round(text: &str) -> Result<Value, String> {
     let text = match text.chars().next() {
         Some(letter) if letter.is_ascii_alphabetic() => format!("1{text}"),

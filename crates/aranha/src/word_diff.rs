@@ -1,8 +1,8 @@
 //! A word-by-word comparison of two texts.
 //!
 //! Differences in white space are ignored, as in the text digest of a page. In scripts without spaces between words,
-//! each character is a word. The search for the shortest difference has a deadline; after it the result is still
-//! correct, but may mark more words as changed than necessary.
+//! each character is a word. The search for the shortest difference has a deadline. After the deadline the result is
+//! still correct, but may mark more words as changed than necessary.
 //!
 //! Read first: [`compare`].
 
@@ -16,7 +16,7 @@ use crate::terminal_escape::Escaped;
 
 /// Time limit of the search for the shortest difference. Two texts of 10 MB without a common word reach this limit.
 const SEARCH_TIME: Duration = Duration::from_secs(5);
-/// Words shown on either side of a change.
+/// Number of words shown on either side of a change.
 const CONTEXT: usize = 6;
 
 /// A word, and whether white space precedes it.
@@ -307,7 +307,7 @@ mod tests {
         assert_eq!(diff.hunks[0].cut, (true, false));
     }
 
-    /// Random words: finding the shortest difference would take very long.
+    /// The texts are random words. Finding their shortest difference would take very long.
     #[test]
     fn the_search_time_is_limited() {
         let mut state = 1_u32;

@@ -1,5 +1,5 @@
 //! Invalid input and unusable folders: an error with a hint, the right exit status, nothing on stdout, and no new folder.
-//! `snapshots.rs` has the whole texts.
+//! `snapshots.rs` compares the whole texts.
 
 mod process;
 mod support;

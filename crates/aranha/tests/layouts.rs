@@ -1,4 +1,4 @@
-//! Collections of earlier layouts open with this version: `tests/corpus/collections`.
+//! Collections of earlier layouts, stored in `tests/corpus/collections`, open with this version.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,4 +1,5 @@
-//! `aranha block` and `aranha unblock`: block sites, domains, URLs and addresses, also during a crawl (D7, U11).
+//! `aranha block` and `aranha unblock`: block and unblock sites, domains, URLs and addresses, also during a crawl (D7,
+//! U11).
 //!
 //! Both edit the collection's own black list, `blacklist.txt`. A running crawl reloads it when it changes.
 
@@ -33,7 +34,7 @@ pub(crate) struct Block {
     /// anything), or an IP address or range
     #[arg(value_name = "ENTRY", required = true)]
     entries: Vec<String>,
-    /// Reason, written beside the entries in the black list
+    /// Reason for the block; written beside the entries in the black list
     #[arg(long, default_value = "by hand")]
     reason: String,
     #[command(flatten)]
@@ -166,9 +167,10 @@ fn report(lines: u64, sites: u64, json: bool) -> Result<(), CommandError> {
 
 /// An entry in normal form: two entries with the same key block the same URLs.
 struct EntryMatcher<'a> {
-    /// As typed.
+    /// The entry as the user typed it.
     entry: &'a str,
-    /// For a host: the site name (`www.` folded); for subdomains: `*.` and the host; for a URL: the URL without its scheme.
+    /// The normal form. For a host it is the site name (`www.` folded), for subdomains `*.` and the host, for a URL the
+    /// URL without its scheme, and for an address the address in lower case.
     key: String,
     /// The host, for entries that name a host or its subdomains.
     host: Option<String>,
@@ -192,7 +194,7 @@ impl<'a> EntryMatcher<'a> {
                 None => (text, false),
             };
             let url = canon.canon(&format!("http://{name}/"));
-            // An address range has a `/`, so it is not a host.
+            // An address range, such as 192.0.2.0/24, gives a URL with another path than `/`. It is not a host.
             match url.ok().filter(|url| url.path() == "/") {
                 Some(url) if below => (
                     Some(format!("*.{}", url.host())),

@@ -1,4 +1,4 @@
-//! `aranha history`: every fetch of a page, and what it found.
+//! `aranha history`: every fetch of a page, and what each fetch found.
 
 use std::time::Duration;
 
@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     let collection = CollectionReader::open(&arguments.page.collection)?;
     let (url, records) = collection.records(&arguments.page.url)?;
     let next = match collection.view.explain(&url)?.waiting {
-        // May be earlier than the next visit in the last record, because signals bring visits forward.
+        // This time may be earlier than the next visit in the last record, because signals bring visits forward.
         Some(Waiting::Retry(due) | Waiting::Revisit(due)) => Some(due),
         Some(Waiting::Window | Waiting::Queue) => records.last().and_then(|record| record.next),
         None => None,

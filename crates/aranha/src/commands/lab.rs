@@ -42,7 +42,7 @@ pub(crate) struct Arguments {
     /// Number of honest sites
     #[arg(long, value_name = "N", default_value_t = 100)]
     honest: usize,
-    /// Pages of the smallest and of the largest honest site [default: depends on the number of sites]
+    /// Number of pages of the smallest and of the largest honest site [default: depends on the number of sites]
     #[arg(long, value_name = "LEAST..MOST", value_parser = sizes)]
     pages: Option<Sizes>,
     /// Number of IP addresses that honest sites share [default: one per four sites]
@@ -54,7 +54,7 @@ pub(crate) struct Arguments {
     /// Number of hostile sites; the kinds are used in rotation [default: one of each kind]
     #[arg(long, value_name = "N")]
     hostile: Option<usize>,
-    /// Only these kinds of hostile sites
+    /// Serve only these kinds of hostile sites
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     only: Vec<String>,
     /// List the kinds of hostile sites and exit

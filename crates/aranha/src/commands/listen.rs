@@ -84,10 +84,10 @@ pub(crate) struct Arguments {
 #[derive(Debug, Default)]
 struct Response {
     status: u16,
-    /// Plain text.
+    /// Body of the response, as plain text.
     body: String,
     signals: Vec<Signal>,
-    /// For the log only; not sent.
+    /// Remark for the log; it is not sent.
     remark: String,
 }
 

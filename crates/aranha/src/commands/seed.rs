@@ -41,7 +41,7 @@ pub(crate) struct Add {
     urls: Vec<String>,
     #[command(flatten)]
     collection: CollectionArg,
-    /// Fetch them as soon as possible, even if they were fetched before; also works during a crawl
+    /// Fetch the URLs as soon as possible, even if they were fetched before; also works during a crawl
     #[arg(long)]
     now: bool,
     #[command(flatten)]
@@ -92,7 +92,7 @@ pub(crate) fn run(command: Command) -> Result<ExitStatus, CommandError> {
 struct SeedOptions {
     /// Skip invalid lines.
     lenient: bool,
-    /// The pages are due immediately, even if they were fetched before.
+    /// Make the pages due immediately, even if they were fetched before.
     now: bool,
 }
 

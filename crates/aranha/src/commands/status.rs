@@ -1,4 +1,4 @@
-//! `aranha status`: sites and pages of a collection by state.
+//! `aranha status`: counts the sites and pages of a collection by state.
 
 use std::collections::BTreeMap;
 

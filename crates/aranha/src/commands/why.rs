@@ -1,4 +1,4 @@
-//! `aranha why`: every decision of the crawl about a URL, with the rule that made it (invariant 9).
+//! `aranha why`: every decision of the crawl about a URL, with the rule behind it (invariant 9).
 //!
 //! The decisions are listed in the order in which the crawl makes them: URL, scope, robots.txt, site, page, fetches.
 
@@ -261,7 +261,7 @@ impl Decisions {
             None => Value::Null,
         };
         let site = known.site.as_ref().map(|site| {
-            // `pending`, `later`, `again` and `closed` are the names of the previous release.
+            // `pending`, `later`, `again` and `closed` are the names that the previous release used.
             json!({"name": site.site, "state": format!("{:?}", site.state).to_lowercase(),
                    "due": site.due.map(calendar::rfc3339), "known": site.known, "queued": site.queued,
                    "retry": site.retry, "revisit": site.revisit,

@@ -28,7 +28,7 @@ const TALLY: &[(&str, &str)] = &[
     ("uncached", "proxy_misses"),
 ];
 
-/// Old and new paths of `status --json`.
+/// Old and new paths of the fields of `status --json`.
 const STATUS: &[(&str, &str)] = &[
     ("/sites/visited_now", "/sites/leased"),
     ("/sites/set_aside", "/sites/blocked"),
@@ -40,7 +40,7 @@ const STATUS: &[(&str, &str)] = &[
     ("/next_again", "/next_revisit"),
 ];
 
-/// Old and new paths of the event `progress`.
+/// Old and new paths of the fields of the event `progress`.
 const PROGRESS: &[(&str, &str)] = &[
     ("/queued", "/status/pages/queued"),
     ("/later", "/status/pages/retry"),
@@ -49,7 +49,7 @@ const PROGRESS: &[(&str, &str)] = &[
     ("/sites/visited_now", "/tally/active_visits"),
 ];
 
-/// Old and new paths of the event `end`.
+/// Old and new paths of the fields of the event `end`.
 const END: &[(&str, &str)] = &[
     ("/outcomes", "/status/outcomes"),
     ("/pages/known", "/status/pages/known"),

@@ -1,4 +1,4 @@
-//! Counts and sizes for people.
+//! Formats counts and sizes for people.
 
 /// A size in decimal units with one digit after the point: `1.4 MB`.
 pub(crate) fn about(bytes: u64) -> String {

@@ -152,7 +152,7 @@ fn sentence(reason: &Reason) -> String {
     }
 }
 
-/// Rounded down to tenths of a second.
+/// The duration, rounded down to tenths of a second.
 fn rounded(took: Duration) -> Duration {
     Duration::from_millis(took.as_millis() as u64 / 100 * 100)
 }

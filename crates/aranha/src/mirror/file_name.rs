@@ -14,7 +14,7 @@ use crate::terminal_escape::needs_escape;
 /// Maximum bytes of a component before the ending is added. File systems allow 255.
 const MAX_COMPONENT: usize = 200;
 /// Maximum number of folders and maximum bytes of the folder path. A page beyond one of these limits goes into the
-/// folder `_deep` of its host, under a hash as its name.
+/// folder `_deep` of its host, and its file name is a hash.
 const MAX_FOLDERS: usize = 40;
 const MAX_FOLDER_PATH: usize = 1000;
 
@@ -28,7 +28,7 @@ pub(crate) struct FileName {
 }
 
 impl FileName {
-    /// The name of a page. `authority` is host and port, `target` is path and query, both as in the URL.
+    /// The file name of a page. `authority` is host and port, `target` is path and query, both as in the URL.
     pub(crate) fn of(authority: &str, target: &str, media_type: &str) -> Self {
         let (path, query) = match target.split_once('?') {
             Some((path, query)) => (path, Some(query)),

@@ -9,7 +9,7 @@ use aranha_volume::VolumeError;
 
 use crate::error::{CommandError, FREE_DISK_SPACE};
 
-/// Hint for a frontier with a missing part.
+/// Hint for a frontier whose database or link runs are missing.
 pub(super) const RESTORE_BOTH: &str = "restore frontier.db and frontier.runs/ from the same backup";
 
 /// The message for an error of the frontier.

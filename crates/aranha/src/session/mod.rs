@@ -106,7 +106,7 @@ fn warn_about_connections(config: &Config, mode: OutputMode) {
     }
 }
 
-/// Writes `aranha.toml`, unless the collection has one. The file is complete or absent, also after a crash.
+/// Writes `aranha.toml`, unless the collection has one. Even after a crash, the file is complete or absent.
 fn save_configuration(collection: &Collection, text: &str) -> Result<(), CommandError> {
     let path = collection.configuration();
     if path.exists() {

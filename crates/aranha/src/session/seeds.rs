@@ -1,4 +1,4 @@
-//! Seeds as users type them.
+//! Parses seeds as users type them.
 
 use aranha_url::{CanonUrl, Canonicaliser, Rejected};
 

@@ -67,8 +67,8 @@ fn proof(row: Row) -> (String, String) {
     (disabled_by.join("; "), tests.join(", "))
 }
 
-/// Converts configuration lines to the form of the table: `[fetch] range_requests = true` to `fetch.range_requests =
-/// true`.
+/// Converts configuration lines to the form of the table: `[fetch] range_requests = true` to
+/// `fetch.range_requests = true`.
 fn switches(lines: &str) -> String {
     let mut section = "";
     let mut out = Vec::new();

@@ -1,4 +1,5 @@
-//! When pages are visited again: at the request of the user, after a change in a sitemap, and by their own changes.
+//! When pages are visited again: when the user asks for it, when a sitemap says that they have changed, and according
+//! to how often they change.
 
 use std::time::{Duration, Instant};
 

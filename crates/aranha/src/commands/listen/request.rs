@@ -13,7 +13,7 @@ pub(super) struct Request {
     pub(super) method: String,
     pub(super) path: String,
     pub(super) query: String,
-    /// Names in lower case.
+    /// Name and value of each header. Names are in lower case.
     headers: Vec<(String, String)>,
     pub(super) body: Vec<u8>,
 }

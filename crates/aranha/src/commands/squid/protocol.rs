@@ -2,10 +2,10 @@
 //!
 //! The channel ID is present if Squid is configured with `concurrency=N`. Parsing never fails: an invalid line has no URL.
 
-/// Only this many bytes of a line are kept. Squid's own URLs have at most 8 KiB.
+/// Maximum number of bytes of a line that are kept. URLs in Squid have at most 8 KiB.
 const MAX_LINE: usize = 16 << 10;
 
-/// Longer URLs are ignored. Canonical URLs have at most 2,000 bytes by default.
+/// Maximum number of bytes of a URL; longer URLs are ignored. Canonical URLs have at most 2,000 bytes by default.
 const MAX_URL: usize = 4 << 10;
 
 /// A parsed line.

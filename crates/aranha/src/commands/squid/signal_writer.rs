@@ -32,7 +32,7 @@ const REPEAT_INTERVAL: Duration = Duration::from_hours(1);
 /// A request of a user to the proxy.
 pub(super) struct ProxyRequest {
     pub(super) url: String,
-    /// Unix milliseconds.
+    /// Time of the request in Unix milliseconds.
     pub(super) at: i64,
 }
 
@@ -180,7 +180,8 @@ impl SignalWriter {
         })
     }
 
-    /// Prints a problem to stderr, which Squid writes to its cache.log. The same problem is printed once per hour.
+    /// Prints a problem to stderr, which Squid writes to its cache.log. The same problem is printed at most once per
+    /// hour.
     fn report(&mut self, sentence: &str) {
         if let Some((last, at)) = &self.problem
             && last == sentence
