@@ -7,6 +7,7 @@
 
 mod assets;
 mod black_list;
+mod dns;
 mod frontier_files;
 mod limits;
 mod page_content;

@@ -14,8 +14,6 @@ use crate::status::tally::add;
 /// Maximum time that a close is assumed to need to reach the server. If aranha closes a connection before the end of
 /// the response, the courtesy pause begins when the close has reached the server.
 const MAX_CLOSE_DELAY: Duration = Duration::from_millis(200);
-/// Maximum number of addresses of a host that are tried before its server counts as unreachable.
-const MAX_ADDRESSES: usize = 2;
 /// Maximum number of bytes of a robots.txt file that are read: 500 KiB (RFC 9309, 2.5).
 pub(crate) const MAX_ROBOTS_SIZE: usize = 500 << 10;
 
@@ -29,8 +27,8 @@ pub(crate) enum RequestKind {
     RobotsTxt,
 }
 
-/// Resolves the host and sends the request when the address gate opens. If the first address cannot be reached, tries
-/// the next. `Err`: no request was sent.
+/// Resolves the host and sends the request when the address gate opens. If an address cannot be reached, tries the next
+/// (RFC 1123, 2.3), until the attempts have taken `fetch.total_timeout`. `Err`: no request was sent.
 pub(crate) async fn request(
     context: &Context,
     session: &mut FetchSession,
@@ -44,7 +42,14 @@ pub(crate) async fn request(
         Err(failure) => return (None, Err(failure)),
     };
     let mut result = Err(Failure::DnsNotFound);
-    for &address in resolved.addresses.iter().take(MAX_ADDRESSES) {
+    let mut elapsed = Duration::ZERO;
+    // The address of the open connection comes first, because the addresses before it may be unreachable.
+    let connected = session
+        .address()
+        .filter(|address| resolved.addresses.contains(address));
+    let others = resolved.addresses.iter().copied();
+    let others = others.filter(|address| Some(*address) != connected);
+    for address in connected.into_iter().chain(others) {
         if context.config().crawl.contact.is_empty() && Fetcher::is_public(address) {
             let rule = "a public address, and no contact was given (--contact)".to_owned();
             result = Err(Failure::AddressRefused { address, rule });
@@ -88,8 +93,9 @@ pub(crate) async fn request(
             fetched.result,
             Err(Failure::ConnectFailed(_) | Failure::ConnectTimeout)
         );
+        elapsed += fetched.timings.total;
         result = Ok(fetched);
-        if !unreachable {
+        if !unreachable || elapsed >= network.web.options().total_timeout {
             break;
         }
     }

@@ -60,6 +60,14 @@ impl Connection {
         }
     }
 
+    /// The address of the web server. `None` for a proxy.
+    pub(crate) fn address(&self) -> Option<IpAddr> {
+        match &self.peer {
+            Peer::Server { address, .. } => Some(*address),
+            Peer::Proxy(_) => None,
+        }
+    }
+
     pub(crate) fn is_proxied(&self) -> bool {
         matches!(self.peer, Peer::Proxy(_))
     }

@@ -1,5 +1,7 @@
 //! The kept-alive connections of one visit (N2).
 
+use std::net::IpAddr;
+
 use super::connect::Connection;
 use crate::FetchRequest;
 
@@ -25,6 +27,11 @@ impl FetchSession {
     /// Whether a connection is kept for the next request.
     pub fn is_open(&self) -> bool {
         self.direct.is_some() || self.proxied.is_some()
+    }
+
+    /// The address of the kept connection to a web server.
+    pub fn address(&self) -> Option<IpAddr> {
+        self.direct.as_ref().and_then(Connection::address)
     }
 
     /// Removes from the session the connection that can serve this request. The caller returns it with

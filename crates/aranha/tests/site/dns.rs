@@ -1,0 +1,92 @@
+//! Host names whose DNS answers are scripted: several addresses, and names that do not exist.
+
+use std::net::UdpSocket;
+use std::path::Path;
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+
+use crate::outcomes;
+use crate::scripted_site::{ScriptedSite, crawl, links, page, run};
+
+/// The answer to a query.
+enum DnsAnswer {
+    /// A records with these last bytes of 127.0.0.0/24; a query for another type gets no records.
+    Loopback(&'static [u8]),
+}
+
+/// A DNS server that answers by script.
+struct DnsServer {
+    address: String,
+    /// Name and record type of every query, in order.
+    queries: Arc<Mutex<Vec<(String, u8)>>>,
+}
+
+impl DnsServer {
+    fn start(script: impl Fn(&str) -> DnsAnswer + Send + 'static) -> Self {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let address = socket.local_addr().unwrap().to_string();
+        let queries = Arc::new(Mutex::new(Vec::new()));
+        let log = Arc::clone(&queries);
+        std::thread::spawn(move || {
+            let mut query = [0; 512];
+            while let Ok((_, from)) = socket.recv_from(&mut query) {
+                let (name, end) = name(&query);
+                let record_type = query[end + 1];
+                log.lock().unwrap().push((name.clone(), record_type));
+                let mut answer = query[..end + 4].to_vec();
+                answer[2..12].copy_from_slice(&[0x81, 0x80, 0, 1, 0, 0, 0, 0, 0, 0]);
+                match script(&name) {
+                    DnsAnswer::Loopback(hosts) if record_type == 1 => {
+                        answer[7] = hosts.len() as u8;
+                        for host in hosts {
+                            // Same name, A, IN, TTL 60, 127.0.0.host.
+                            answer.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4]);
+                            answer.extend([127, 0, 0, *host]);
+                        }
+                    }
+                    DnsAnswer::Loopback(_) => {}
+                }
+                let _ = socket.send_to(&answer, from);
+            }
+        });
+        Self { address, queries }
+    }
+
+    /// The command that crawls with this server.
+    fn crawl(&self, folder: &Path, seed: &str) -> Command {
+        let mut command = crawl(folder, seed);
+        command.args(["--resolver", &self.address, "--scope", "any"]);
+        command
+    }
+}
+
+/// The name in the question of a query, and the position after it.
+fn name(query: &[u8]) -> (String, usize) {
+    let mut labels = Vec::new();
+    let mut position = 12;
+    while query[position] > 0 {
+        let end = position + 1 + usize::from(query[position]);
+        labels.push(String::from_utf8_lossy(&query[position + 1..end]).to_lowercase());
+        position = end;
+    }
+    (labels.join("."), position + 1)
+}
+
+/// Three of the four addresses refuse connections (RFC 1123, 2.3).
+#[test]
+fn every_address_of_a_name_is_tried() {
+    let site = ScriptedSite::start(|path, _, _| match path {
+        "/robots.txt" => String::new(),
+        "/" => links(&["/a"]),
+        _ => page("text"),
+    });
+    let dns = DnsServer::start(|_| DnsAnswer::Loopback(&[5, 6, 7, 1]));
+    let folder = tempfile::tempdir().unwrap();
+    let seed = format!("http://many.example:{}/", site.port);
+    run(&mut dns.crawl(folder.path(), &seed));
+    let expected =
+        [("/", "200"), ("/a", "200")].map(|(path, outcome)| (path.to_owned(), outcome.to_owned()));
+    assert_eq!(outcomes(folder.path()), expected.into());
+    let queries = dns.queries.lock().unwrap().len();
+    assert_eq!(queries, 2, "A and AAAA, once for both pages");
+}
