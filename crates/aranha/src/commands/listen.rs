@@ -31,7 +31,7 @@ use tokio::time::timeout;
 use crate::commands::crawl;
 use crate::error::{CommandError, ExitStatus};
 use crate::live_scope::{LiveScope, ScopeSnapshot};
-use crate::output::{Output, message};
+use crate::output::{Output, counted, message};
 use crate::shared_args::CollectionArg;
 use crate::terminal_escape::Escaped;
 use aranha_units::calendar;
@@ -262,10 +262,11 @@ impl Listener {
                 .and_then(|()| output.finish());
         } else {
             message(format_args!(
-                "{} {} {} {status}, {signals} passed to the crawl{}",
+                "{} {} {} {status}, {} passed to the crawl{}",
                 calendar::date_time(now),
                 from.ip(),
                 Escaped(line),
+                counted(signals as u64, "signal"),
                 Escaped(&match response.remark.as_str() {
                     "" => String::new(),
                     remark => format!(": {remark}"),

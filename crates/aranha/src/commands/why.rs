@@ -194,7 +194,7 @@ impl Decisions {
             lines.push((
                 "found on",
                 format!(
-                    "{} (link {}, {} from a seed)",
+                    "{} (hop {}, link depth {})",
                     record.via, record.hop, record.depth
                 ),
             ));

@@ -25,7 +25,7 @@ pub(crate) fn frontier_error(error: &FrontierError) -> CommandError {
             CommandError::failed(sentence).hint(RESTORE_BOTH)
         }
         FrontierError::File { .. } => CommandError::failed(sentence)
-            .hint("the collection must be writable by you; or choose another folder with -c"),
+            .hint("make sure that you are allowed to write to the collection, or choose another folder with -c"),
         FrontierError::Newer { .. } => CommandError::failed(sentence)
             .hint("use the version of aranha that wrote it, or choose another folder with -c"),
         FrontierError::Database { .. } | FrontierError::Damaged { .. } => {
