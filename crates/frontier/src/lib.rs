@@ -125,8 +125,9 @@ pub trait Frontier: Send {
     /// revisit keep their due time. Call this before visits begin, because it ignores the courtesy pause.
     fn make_due(&mut self, now: i64, seeds: &[Seed]) -> Result<(), FrontierError>;
 
-    /// Make all pages that wait for a retry or a revisit due now. A page that was fetched before gets a claim with this
-    /// source, unless it has a claim already. Call this before visits begin.
+    /// Make every known page due now: pages that wait for a retry or a revisit, pages that have no next visit, and the
+    /// queues of sites that wait. A page with a past gets a claim with this source, unless it has a claim already.
+    /// Blocked sites are not changed. Call this before visits begin, because it ignores the courtesy pause.
     fn make_all_due(&mut self, now: i64, source: u8) -> Result<(), FrontierError>;
 
     /// Apply claims from outside that pages have changed or are new. Known pages that wait for a revisit are visited

@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
     pub(crate) seeds: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) collection: CollectionArg,
-    /// Revisit every page now, even if it is not due
+    /// Request every page now, also pages that are not due, pages that failed, and sites that wait for a retry
     #[arg(long, help_heading = "Revisits")]
     pub(crate) again: bool,
     #[command(flatten)]

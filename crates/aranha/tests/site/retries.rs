@@ -96,6 +96,62 @@ fn a_failing_page_does_not_stop_its_site() {
     assert_eq!(site.requests().last().unwrap(), "/broken");
 }
 
+/// `--again` includes pages without a next visit (404, policy `never`) and pages that wait for a retry. A second
+/// `--again` requests each of them once.
+#[test]
+fn the_again_flag_requests_failed_pages_too() {
+    let site = ScriptedSite::start(|path, _, _| match path {
+        "/" => links(&["/absent", "/broken", "/fine", "/private"]),
+        "/absent" => status("404 Not Found"),
+        "/broken" => status("503 Service Unavailable"),
+        "/robots.txt" => page("User-agent: *\nDisallow: /private"),
+        _ => page(path),
+    });
+    for policy in ["fixed", "never"] {
+        let folder = tempfile::tempdir().unwrap();
+        let collection = folder.path().join("c");
+        for number in 0..3 {
+            let before = site.requests().len();
+            let mut command = aranha();
+            command.args(["crawl", "--allow-private", "--pause", "0", "--quiet"]);
+            command.args(["--revisit", policy, "-c"]).arg(&collection);
+            match number {
+                0 => run(command.arg(site.url("/"))),
+                _ => run(command.arg("--again")),
+            }
+            let mut requests = site.requests().split_off(before);
+            requests.sort();
+            assert_eq!(
+                requests,
+                ["/", "/absent", "/broken", "/fine"],
+                "{policy}, crawl {number}"
+            );
+        }
+    }
+}
+
+/// A site that could not be reached waits for hours. `--again` does not wait.
+#[test]
+fn the_again_flag_requests_sites_that_wait_for_a_retry() {
+    let site = ScriptedSite::start(|path, _, before| match (path, before) {
+        ("/robots.txt", 0) => status("503 Service Unavailable"),
+        ("/robots.txt", _) => String::new(),
+        _ => page(path),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    run(&mut crawl(&collection, &site.url("/")));
+    assert_eq!(site.requests(), Vec::<String>::new());
+    let again = |flag: &str| {
+        run(aranha()
+            .args(["crawl", "--allow-private", "--pause", "0", flag, "-c"])
+            .arg(&collection));
+        site.requests()
+    };
+    assert_eq!(again("--quiet"), Vec::<String>::new(), "the site waits");
+    assert_eq!(again("--again"), ["/"]);
+}
+
 #[test]
 fn a_truncated_response_is_used_and_retried() {
     let site = ScriptedSite::start(|path, _, before| {

@@ -3,6 +3,8 @@
 //! The queue is first in, first out, so that a site is crawled breadth first (F3; Viuva Negra 5.1). If only some pages
 //! of a block are taken, the block is rewritten in place with the other pages.
 
+use std::collections::HashSet;
+
 use aranha_url::PathKey;
 use rusqlite::params;
 
@@ -100,8 +102,32 @@ impl Store {
         Ok((id, pages))
     }
 
-    /// Whether the page is in the queue. Reads the whole queue.
+    /// Whether the page is in the queue. Reads the queue.
     pub(super) fn queue_has(&self, site: &SiteRow, key: PathKey) -> Result<bool, StoreError> {
+        let mut found = false;
+        self.queue_walk(site, |pages| {
+            found |= pages.iter().any(|page| page.key == key);
+            !found
+        })?;
+        Ok(found)
+    }
+
+    /// The keys of all pages in the queue.
+    pub(super) fn queue_keys(&self, site: &SiteRow) -> Result<HashSet<PathKey>, StoreError> {
+        let mut keys = HashSet::new();
+        self.queue_walk(site, |pages| {
+            keys.extend(pages.iter().map(|page| page.key));
+            true
+        })?;
+        Ok(keys)
+    }
+
+    /// Call `visit` for each block of the queue until it returns false.
+    fn queue_walk(
+        &self,
+        site: &SiteRow,
+        mut visit: impl FnMut(&[Pending]) -> bool,
+    ) -> Result<(), StoreError> {
         let mut statement = self.statement("SELECT id, pages FROM pending WHERE site = ?1")?;
         let mut rows = statement.query([site.key])?;
         while let Some(row) = rows.next()? {
@@ -110,10 +136,10 @@ impl Store {
                 .ok_or_else(|| {
                     StoreError::damaged("block of pending pages", row.get(0).unwrap_or(0))
                 })?;
-            if pages.iter().any(|page| page.key == key) {
-                return Ok(true);
+            if !visit(&pages) {
+                break;
             }
         }
-        Ok(false)
+        Ok(())
     }
 }

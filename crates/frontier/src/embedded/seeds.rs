@@ -5,12 +5,14 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use aranha_url::PathKey;
+
 use super::Embedded;
 use super::sites::SiteRow;
 use super::store::Store;
 use super::store_error::StoreError;
 use super::totals::Count;
-use crate::{Hop, Outside, Pending, Seed, Seeded};
+use crate::{Hop, Outcome, Outside, PageRecord, Past, Pending, Seed, Seeded};
 
 impl Embedded {
     pub(super) fn add_seeds(&mut self, now: i64, seeds: &[Seed]) -> Result<Seeded, StoreError> {
@@ -88,8 +90,8 @@ impl Embedded {
         Ok(())
     }
 
-    /// Make all retries and revisits of the next 500 sites after the key `after` due, in order of key. Returns the key
-    /// of the last of these sites; `None` if there were no more sites.
+    /// Make all pages of the next 500 sites after the key `after` due, in order of key. Returns the key of the last of
+    /// these sites; `None` if there were no more sites.
     pub(super) fn make_next_sites_due(
         &mut self,
         now: i64,
@@ -99,14 +101,43 @@ impl Embedded {
         /// Sites per transaction.
         const SITES: usize = 500;
         let sites = self.store.sites_after(after, SITES)?;
-        for before in sites.iter().filter(|site| site.again + site.later > 0) {
+        for before in sites.iter().filter(|site| !site.blocked) {
             let mut site = before.clone();
+            site.free = site.free.min(now);
+            self.queue_finished_pages(&mut site, source)?;
             self.store
                 .later_make_due(&mut site, Some(source), now, &mut self.block)?;
             site.schedule(now, self.store.horizon);
             self.save(before, &site)?;
         }
         Ok(sites.last().map(|site| site.key))
+    }
+
+    /// Append the pages to the queue that were recorded and have no next visit: failures that are not temporary, and
+    /// every page of the policy `never`.
+    fn queue_finished_pages(&mut self, site: &mut SiteRow, source: u8) -> Result<(), StoreError> {
+        if site.known <= site.held + site.queued + site.later + site.again {
+            return Ok(());
+        }
+        let (store, block) = (&self.store, &mut self.block);
+        // A page in the window or the queue may have a record without a next visit.
+        let mut seen: HashSet<PathKey> = store.queue_keys(site)?;
+        seen.extend(store.window_read(site)?.iter().map(|page| page.key));
+        let mut appended = Ok(());
+        store.pages_walk(&site.clone(), |records| {
+            // The newest record of a page counts.
+            let newest = records
+                .into_iter()
+                .rev()
+                .filter(|record| seen.insert(record.key));
+            let finished = newest.filter(|record| record.next.is_none());
+            let pages: Vec<_> = finished
+                .map(|record| finished_page(record, source))
+                .collect();
+            appended = store.queue_append(site, &pages, block);
+            appended.is_ok()
+        })?;
+        appended
     }
 
     /// Fill the window with pages if the queue is empty. Append the other pages to the queue.
@@ -136,6 +167,35 @@ fn pending(seed: &Seed) -> Pending {
         hop: Hop::Seed,
         via: String::new(),
         past: None,
+    }
+}
+
+/// The page of a record. If the record has the digest of a text, the next visit shows whether the text has changed.
+fn finished_page(record: PageRecord, source: u8) -> Pending {
+    let has_text = record.outcome == Outcome::Answer(200) && record.text_digest != 0;
+    let past = has_text.then(|| {
+        Box::new(Past {
+            time: record.time,
+            visited: record.time,
+            digest: record.digest.unwrap_or_default(),
+            fingerprint: record.text_digest,
+            text: true,
+            location: record.location,
+            media_type: record.media_type,
+            size: record.size,
+            claim: source,
+            ..Past::default()
+        })
+    });
+    Pending {
+        path: record.path,
+        key: record.key,
+        depth: record.depth,
+        site_depth: record.site_depth,
+        tries: 0,
+        hop: record.hop,
+        via: record.via,
+        past,
     }
 }
 

@@ -156,11 +156,12 @@ pub(crate) fn a_claim_of_full_weight_makes_the_page_due(factory: &impl EngineFac
     assert_eq!((claim_of("/far"), claim_of("/away")), (Some(6), None));
     accept(&mut frontier, 310, finish(&lease, 310));
     assert_eq!(frontier.check_out(400, "n", 9).expect("checks out"), []);
-    // `make_all_due` includes pages that were never fetched.
+    // `make_all_due` includes pages that were never fetched, and pages without a next visit.
     frontier.revisit_until(400);
     frontier.make_all_due(400, 6).expect("makes due");
     let lease = one(&mut frontier, 400);
-    assert_eq!(paths(&lease.pending), ["/never", "/stays"]);
+    let expected = ["/never", "/stays", "/away", "/far"].to_vec();
+    assert_eq!((paths(&lease.pending), lease.has_more), (expected, true));
     let failed = PageRecord {
         next: Some(9000),
         tries: 2,
@@ -170,5 +171,6 @@ pub(crate) fn a_claim_of_full_weight_makes_the_page_due(factory: &impl EngineFac
     entry.done = vec![record(&page("/stays"), 410, Outcome::Answer(404)), failed];
     accept(&mut frontier, 410, entry);
     frontier.make_all_due(420, 6).expect("makes due");
-    assert_eq!(paths(&one(&mut frontier, 420).pending), ["/never"]);
+    let expected = ["/never", "/", "/stays", "/away"];
+    assert_eq!(paths(&one(&mut frontier, 420).pending), expected);
 }
