@@ -1,4 +1,4 @@
-//! A frontier that passes every call to the embedded one and records the wait of each checked-out site.
+//! A frontier that passes every call to the embedded frontier, and records how long each checked-out site has waited.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,12 +17,12 @@ use crate::wait_audit::{CheckedOutSite, WaitAudit};
 pub struct AuditedFrontier {
     inner: Embedded,
     waits: Arc<Mutex<WaitAudit>>,
-    /// Sites of seeds that were visited in this crawl.
+    /// Sites of seeds that have been checked out in this crawl.
     visited_seeds: HashSet<SiteKey>,
 }
 
 impl AuditedFrontier {
-    /// Starts the audit of a new crawl; `waits` also holds the waits of the crawls before.
+    /// Starts the audit of a new crawl. Its waits are added to `waits`, which has those of the earlier crawls.
     pub fn new(inner: Embedded, waits: Arc<Mutex<WaitAudit>>) -> AuditedFrontier {
         lock(&waits).on_crawl_start();
         AuditedFrontier {

@@ -1,7 +1,7 @@
 //! Crawls in simulated time: the production engine on a web that is generated from a seed.
 //!
 //! ```text
-//! WebPlan ─► SimulatedSite ─► page      what each server returns: pure functions of the seed
+//! WebPlan ─► SimulatedSite ─► page      the responses of the servers: pure functions of the seed
 //!                 │
 //!                 └─► SimulatedWeb ─► RequestAudit     checks every request against the courtesy rules
 //!                            ▲
@@ -20,7 +20,7 @@
 //! - **The same plan and configuration give the same requests.** [`RequestAudit::request_hash`] covers the time, the
 //!   site and the path of every request, in order.
 //! - **Memory does not grow with the number of requests.** The audits have a fixed size per site and keep no log.
-//! - **The audits are independent of the engine.** They use only what a server or the frontier can observe.
+//! - **The audits are independent of the engine.** They use only data that a server or the frontier can observe.
 //!
 //! Read first: [`Scenario`], then `network.rs`. Used by tests and `bench/simulate`; the `aranha` binary does not
 //! contain it.

@@ -1,5 +1,5 @@
-//! The simulated network: DNS, connections and responses of the planned web. Every request goes to the
-//! [`RequestAudit`].
+//! The simulated network: DNS, connections and responses of the generated web. The [`RequestAudit`] checks every
+//! request.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,9 +15,9 @@ use crate::web_plan::WebPlan;
 
 const LOOK_UP_TIME: Duration = Duration::from_millis(25);
 const CONNECT_TIME: Duration = Duration::from_millis(30);
-/// Longer than every time limit of the crawler.
+/// Delay of a server that does not respond. It exceeds every time limit of the crawler.
 const NO_RESPONSE: Duration = Duration::from_hours(24);
-/// Periods in which a site may respond with Retry-After.
+/// A site that uses Retry-After does so in a random tenth of the periods of this length.
 const RETRY_AFTER_PERIOD_MS: i64 = 6 * 3_600_000;
 
 /// A web generated from a plan, with an audit of the requests that its servers receive.
@@ -28,7 +28,7 @@ pub struct SimulatedWeb {
 }
 
 impl SimulatedWeb {
-    /// `pause` is the crawl's courtesy pause, and `max_pause` the longest Crawl-delay that it keeps.
+    /// `pause` is the courtesy pause of the crawl. `max_pause` is the longest Crawl-delay that the crawl obeys.
     pub fn new(plan: WebPlan, pause: Duration, max_pause: Duration) -> SimulatedWeb {
         let audit = RequestAudit::new(&plan, pause, max_pause);
         SimulatedWeb {
@@ -64,11 +64,11 @@ impl SimulatedWeb {
     }
 }
 
-/// Kind of response of a site without an outage.
+/// The kind of response of a site while it has no outage.
 enum ReplyKind {
     Page,
     Error,
-    /// Seconds.
+    /// Refuses the request and asks for this delay, in seconds.
     RetryAfter(u64),
 }
 
@@ -97,7 +97,7 @@ impl Simulation for SimulatedWeb {
     fn respond(&self, now: i64, target: SocketAddr, request: &[u8]) -> SimulatedResponse {
         let (path, host) = path_and_host(request);
         let number = SimulatedSite::number(&self.plan, host);
-        // The host is always one of the plan's: other names have no address.
+        // The number always exists, because host names that are not in the plan have no address.
         let site = SimulatedSite::of(&self.plan, number.unwrap_or_default());
         let mut jitter = Chance::of(self.plan.seed, &[4, now as u64, u64::from(site.number)]);
         let mut delay_ms = u64::from(site.latency_ms) / 2;

@@ -1,8 +1,8 @@
 //! Responses of the simulated servers, with status line and headers: robots.txt, pages and errors.
 //!
 //! A page links to the home page, to its children in the site's tree, to other pages of the site and to other sites.
-//! Four of five links stay within the site (Viuva Negra 4). Every page has words of its own, so that no site is taken
-//! for a trap (docs/decisions/0008-novelty.md).
+//! Four of five links stay within the site (Viuva Negra 4). The words of every page are new, so that the crawler does
+//! not classify the site as a trap (docs/decisions/0008-novelty.md).
 
 use std::io::Write as _;
 
@@ -12,16 +12,16 @@ use bytes::Bytes;
 use crate::site::SimulatedSite;
 use crate::web_plan::WebPlan;
 
-/// Children of a page in the tree of its site.
+/// Number of children of a page in the page tree of its site.
 const CHILDREN: u32 = 4;
-/// Links to random pages of the same site.
+/// Number of links from a page to random pages of the same site.
 const INTERNAL_LINKS: usize = 3;
-/// Links to other sites.
+/// Number of links from a page to other sites.
 const EXTERNAL_LINKS: usize = 2;
-/// Words of a page.
+/// Number of words of a page.
 const WORDS: usize = 40;
 
-/// The response to a request for a path, `/robots.txt` included.
+/// The response to a request for a path, which may be `/robots.txt`.
 pub(crate) fn response(plan: &WebPlan, site: &SimulatedSite, path: &str) -> Bytes {
     if path == "/robots.txt" {
         return robots_txt(site);
@@ -51,7 +51,7 @@ fn robots_txt(site: &SimulatedSite) -> Bytes {
     whole(site, "200 OK", "text/plain", "", &text)
 }
 
-/// `None` if the path is not that of a page.
+/// The number of the page with this path. `None` if no page can have this path.
 fn page_number(path: &str) -> Option<u32> {
     if path == "/" {
         return Some(0);
@@ -96,8 +96,8 @@ fn html(plan: &WebPlan, site: &SimulatedSite, page: u32) -> Vec<u8> {
     html
 }
 
-/// Appends a link to another site. Half of these links favour sites with low numbers, which are therefore popular. One
-/// in four leads to another page than the home page.
+/// Appends a link to another site. Half of these links prefer sites with low numbers, which therefore have many
+/// incoming links. One link in four leads to a page other than the home page.
 fn external_link(plan: &WebPlan, chance: &mut Chance, html: &mut Vec<u8>) {
     let mut number = chance.below(plan.sites as usize);
     if chance.percent(50) {
@@ -164,12 +164,12 @@ mod tests {
         let site = (0..1000)
             .map(|number| SimulatedSite::of(&plan, number))
             .find(|site| site.pages > 40)
-            .expect("a site with more than 40 pages");
+            .expect("a site has more than 40 pages");
         let (mut all, mut external) = (0, 0);
         for page in 0..10 {
             let text = html(&plan, &site, page);
             assert_eq!(text, html(&plan, &site, page));
-            let text = String::from_utf8(text).expect("ASCII");
+            let text = String::from_utf8(text).expect("the page is ASCII");
             all += text.matches("<a href").count();
             external += text.matches("<a href=http").count();
         }

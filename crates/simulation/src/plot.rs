@@ -1,4 +1,4 @@
-//! Line plots as SVG files that are small enough to be read as text.
+//! Line plots as small SVG files.
 
 use std::fmt::Write as _;
 
@@ -17,14 +17,14 @@ const COLOURS: [&str; 6] = [
 pub struct Axis {
     /// The measured quantity, with its unit.
     pub label: String,
-    /// Logarithmic scale; values must be above 0.
+    /// Whether the scale is logarithmic. All values must then be above 0.
     pub is_log: bool,
-    /// Start of the axis; `None`: the smallest value.
+    /// Start of the axis. `None` means the smallest value.
     pub from: Option<f64>,
 }
 
 impl Axis {
-    /// A linear axis from 0.
+    /// A linear axis that starts at 0.
     pub fn linear(label: &str) -> Axis {
         Axis {
             label: label.to_owned(),
@@ -50,7 +50,7 @@ impl Axis {
         }
     }
 
-    /// Start and end of the axis, scaled.
+    /// Start and end of the axis, after scaling.
     fn range(&self, values: impl Iterator<Item = f64>) -> (f64, f64) {
         let mut range = (f64::INFINITY, f64::NEG_INFINITY);
         for value in values.map(|value| self.scale(value)) {
@@ -212,7 +212,7 @@ fn push(text: &mut String, more: std::fmt::Arguments<'_>) {
         .expect("writing to a string cannot fail");
 }
 
-/// At most three decimals, with the suffix k or M.
+/// Formats a number with at most three decimals, and with the suffix k or M if it is large.
 fn number(value: f64) -> String {
     let (value, unit) = match value.abs() {
         size if size >= 999_999.5 => (value / 1e6, " M"),
@@ -259,9 +259,13 @@ mod tests {
         };
         let svg = plot.svg();
         assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n"));
-        let path = svg.split("d=\"M").last().expect("a line");
+        let path = svg.split("d=\"M").last().expect("the plot has a line");
         assert_eq!(
-            path.split('"').next().expect("an end").matches('L').count(),
+            path.split('"')
+                .next()
+                .expect("the path has an end")
+                .matches('L')
+                .count(),
             2
         );
     }

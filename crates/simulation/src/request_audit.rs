@@ -2,13 +2,13 @@
 //!
 //! - Two requests to one site, or to one address, are at least a courtesy pause apart, counted from the end of the last
 //!   response.
-//! - A Crawl-delay is kept, up to `crawl.max_pause`. Requests for robots.txt need only the plain pause, because the
-//!   crawler learns the delay there.
-//! - A site that sent Retry-After gets no request before that time.
+//! - A Crawl-delay is kept, up to `crawl.max_pause`. A request for robots.txt need only keep the courtesy pause,
+//!   because the crawler reads the Crawl-delay from this file.
+//! - A site that sent Retry-After gets no request until the requested delay has passed.
 //! - A site has at most one request in progress.
 //!
-//! A response ends when its last byte was read or the connection was closed. A killed crawler may lose a Retry-After of
-//! the last ten seconds, and nothing else.
+//! A response ends when the crawler has read its last byte or has closed the connection. After a kill, the crawler may
+//! have forgotten a Retry-After of the last ten seconds, but no other delay.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,12 +17,12 @@ use std::time::Duration;
 
 use crate::{SimulatedSite, WebPlan};
 
-/// A killed crawler may lose check-ins of the last ten seconds.
+/// A kill may lose the check-ins of this time before it.
 const MAX_UNSAVED_MS: i64 = 10_000;
-/// Number of violations that are kept in full.
+/// Maximum number of violations that are stored. Further ones are only counted.
 const MAX_VIOLATIONS_KEPT: usize = 20;
 
-/// The delays that a response asks for.
+/// The delays that a response demands from the crawler.
 #[derive(Debug, Default)]
 pub(crate) struct RequestedDelays {
     is_robots_txt: bool,
@@ -49,7 +49,7 @@ pub struct CourtesyViolation {
     pub site: u32,
     /// The violated rule: `site`, `crawl_delay`, `address`, `retry_after`, `parallel` or `connect`.
     pub rule: &'static str,
-    /// How much too early, in milliseconds.
+    /// How many milliseconds the request came too early.
     pub early_ms: i64,
 }
 
@@ -80,14 +80,14 @@ struct SiteRequests {
     has_request_in_progress: bool,
 }
 
-/// A Retry-After response: no request before `until`.
+/// A Retry-After response. The site must get no request before `until`.
 #[derive(Clone, Copy, Debug)]
 struct RetryAfter {
     until: i64,
     received: i64,
 }
 
-/// Stands for "no event yet".
+/// Time of an event that has not happened yet.
 const LONG_AGO: i64 = i64::MIN / 2;
 
 const NO_RETRY_AFTER: RetryAfter = RetryAfter {
@@ -103,7 +103,7 @@ const NO_REQUESTS: SiteRequests = SiteRequests {
     has_request_in_progress: false,
 };
 
-/// The audit of all requests of a scenario.
+/// Checks and counts all requests of a scenario.
 #[derive(Clone, Debug)]
 pub struct RequestAudit {
     plan: WebPlan,
@@ -146,7 +146,7 @@ impl RequestAudit {
         requested.count() as u32
     }
 
-    /// The crawler was killed: all its connections are closed, and the last check-ins may be lost.
+    /// Records that the crawler was killed. This closes all its connections and may lose its last check-ins.
     pub fn on_kill(&mut self, now: i64) {
         for site in &mut self.sites {
             site.has_request_in_progress = false;
@@ -162,7 +162,7 @@ impl RequestAudit {
         let index = SimulatedSite::address_index(&self.plan, address);
         let early_ms = self.addresses[index] + self.pause_ms - now;
         self.check("connect", early_ms, now, 0);
-        // A failed attempt does not start a new pause: the next request may follow at once.
+        // A failed attempt does not start a courtesy pause, so the next request may follow at once.
         self.addresses[index] = self.addresses[index].max(now - self.pause_ms);
     }
 

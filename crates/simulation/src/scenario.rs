@@ -1,8 +1,8 @@
 //! A scenario: several crawls of one collection, one after the other. Each crawl is stopped or killed.
 //!
 //! Every crawl has its own runtime with a paused clock; the calendar continues from one crawl to the next. A kill drops
-//! the runtime: all tasks end where they are, nothing is checked in, and the frontier's files stay as they are.
-//! Computation takes no simulated time.
+//! the runtime: all tasks end at once, no site is checked in, and the frontier's files are not changed any more.
+//! Computation takes no simulated time; only timers do.
 
 use std::io;
 use std::path::Path;
@@ -23,7 +23,7 @@ use crate::{
 /// How a simulated crawl ends if it does not finish earlier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CrawlEnd {
-    /// The node is asked to stop and checks everything in.
+    /// The node is asked to stop. It checks in all sites first.
     Stopped,
     /// All tasks of the node are dropped.
     Killed,
@@ -47,7 +47,7 @@ pub struct Sample {
     pub time: Duration,
     /// Requests since the start of the scenario.
     pub requests: u64,
-    /// Pages answered in the current crawl.
+    /// Pages that were answered in the current crawl.
     pub pages: u64,
     /// Active visits.
     pub visits: u64,
@@ -77,7 +77,7 @@ pub enum ScenarioError {
     Failed(Reason),
 }
 
-/// A collection's crawls in simulated time.
+/// Several crawls of one collection in simulated time.
 #[derive(Debug)]
 pub struct Scenario {
     /// Configuration of every crawl.
@@ -86,7 +86,7 @@ pub struct Scenario {
     pub sync: Duration,
     /// Number of seeds: the home pages of the first sites.
     pub seeds: u32,
-    /// The crawls, in order.
+    /// The crawls, in the order in which they run.
     pub crawls: Vec<SimulatedCrawl>,
     /// Simulated time between two samples.
     pub sample_interval: Duration,
@@ -96,7 +96,8 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Crawls a whole web with one node and `sites` visits at a time. An idle crawl waits up to a year for due pages.
+    /// A scenario that crawls the whole web with one node and `sites` visits at a time. A crawl without due pages waits
+    /// up to a year for the next one.
     pub fn new(
         plan: WebPlan,
         pause: Duration,
@@ -123,8 +124,8 @@ impl Scenario {
         }
     }
 
-    /// The longest time that a visit may occupy its slot while other sites wait: the quantum, plus the response in
-    /// progress, plus the wait for the other sites at its address.
+    /// The longest duration of a visit while other sites wait: the quantum, plus the response in progress, plus the
+    /// wait for other sites at the same address.
     fn max_visit(&self) -> Duration {
         let crawl = &self.config.crawl;
         let address_queue = 2 * self.network.plan().sites_per_shared_address * crawl.pause;
@@ -174,7 +175,7 @@ impl Scenario {
         Ok(frontier.status(now)?)
     }
 
-    /// Runs one crawl; `None` if it was killed.
+    /// Runs one crawl. Returns `None` if the crawl was killed.
     async fn crawl(
         &self,
         collection: &Collection,

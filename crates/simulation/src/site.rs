@@ -11,7 +11,7 @@ const MINUTE: i64 = 60_000;
 const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
 
-/// First address of the sites that do not share one.
+/// First address of the sites that do not share their address.
 const OWN: u32 = u32::from_be_bytes([20, 0, 0, 0]);
 /// First of the shared addresses.
 const SHARED: u32 = u32::from_be_bytes([40, 0, 0, 0]);
@@ -93,7 +93,8 @@ impl SimulatedSite {
         (number < plan.sites).then(|| SimulatedSite::of(plan, number))
     }
 
-    /// Index of an address in a table of all addresses: first one for each site, then the shared ones.
+    /// Index of an address in a table of all addresses. The table has one entry for each site, followed by the shared
+    /// addresses.
     pub(crate) fn address_index(plan: &WebPlan, address: IpAddr) -> usize {
         let IpAddr::V4(address) = address else {
             return 0;

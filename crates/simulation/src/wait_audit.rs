@@ -1,21 +1,21 @@
 //! Measures how long sites wait from their due time to their visit, and checks that no site starves (KLWF; F7).
 //!
-//! Under KLWF a due site waits only while every slot is taken, and only for sites that were due earlier. So its wait is
-//! at most (visits begun since its due time / slots + 1) × the longest visit. A site whose wait is longer starved. The
-//! audit needs a fixed amount of memory.
+//! Under KLWF (longest wait first) a due site waits only while all slots are taken, and only sites that were due
+//! earlier go first. So its wait is at most (visits begun since its due time / slots + 1) × the longest visit. If the
+//! wait is longer than this bound, the site starved. The audit needs a fixed amount of memory.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Buckets of the histogram per doubling of the wait.
+/// Number of histogram buckets from a wait to twice that wait.
 const BUCKETS_PER_DOUBLING: u32 = 4;
-/// Enough buckets for some years.
+/// Number of buckets. They are enough for waits of several years.
 const BUCKETS: usize = 41 * BUCKETS_PER_DOUBLING as usize;
-/// Time that a due site may be missing from check-outs without a violation. Its check-in may still be on its way to the
-/// disk, and a check-out examines a limited number of sites: if none of them has new links, the next call examines the
-/// others.
+/// For this time after its due time, a site may be passed over by check-outs without a violation. Its check-in may not
+/// have been written yet. Also, a check-out examines a limited number of sites; if none of them has new links, the next
+/// call examines the others.
 const TOLERANCE_MS: i64 = 10_000;
-/// Resolution of the history of visits. Rounding makes the bound stricter, never looser.
+/// Resolution of the history of visits. Rounding can only lower the bound.
 const HISTORY_STEP_MS: i64 = 10_000;
 /// Number of steps in the history of visits.
 const HISTORY_STEPS: usize = 1 << 15;
@@ -23,32 +23,32 @@ const HISTORY_STEPS: usize = 1 << 15;
 /// Histogram of the waits and counts of unfair check-outs. Times are unix milliseconds.
 #[derive(Clone, Debug)]
 pub struct WaitAudit {
-    /// Number of waits per bucket; a bucket ends 19% above the end of the previous one.
+    /// Number of waits per bucket. The end of a bucket is 19% above the end of the previous one.
     buckets: Vec<u64>,
     /// Number of waits.
     pub count: u64,
     /// The longest wait.
     pub longest_ms: i64,
-    /// Sites checked out after a site that had waited less.
+    /// Number of sites that were checked out after a site that had waited less.
     pub overtaken: u64,
-    /// Sites that were due while check-outs had room, and were not checked out.
+    /// Number of sites that were due but were not checked out, although a check-out had room for more sites.
     pub left_out: u64,
-    /// Waits longer than their bound.
+    /// Number of waits that were longer than their bound.
     pub starved: u64,
     /// The largest ratio of a wait to its bound.
     pub max_bound_ratio: f64,
-    /// Visits at a time.
+    /// Maximum number of visits at a time.
     slots: u64,
     max_visit_ms: i64,
     last_full: FullCheckOut,
     last_room: RoomPeriod,
-    /// Whether the last check-out used all its room.
+    /// Whether the last check-out returned as many sites as it had room for.
     was_full: bool,
-    /// Total number of visits begun up to a time.
+    /// History of visits: a time, and the total number of visits that began up to this time.
     visits: VecDeque<(i64, u64)>,
 }
 
-/// A check-out that used all its room.
+/// A check-out that returned as many sites as it had room for.
 #[derive(Clone, Copy, Debug, Default)]
 struct FullCheckOut {
     time: i64,
@@ -68,12 +68,13 @@ struct RoomPeriod {
 pub struct CheckedOutSite {
     /// Due time, unix milliseconds.
     pub due: i64,
-    /// The first visit of a seed's site takes precedence over all waiting sites.
+    /// Whether this is the first visit of a seed's site. Such visits take precedence over all waiting sites.
     pub is_first_visit_of_seed: bool,
 }
 
 impl WaitAudit {
-    /// An audit of a crawl with `slots` visits at a time, each at most `max_visit` long while other sites wait.
+    /// The audit of a crawl with up to `slots` visits at a time. While other sites wait, a visit lasts at most
+    /// `max_visit`.
     pub fn new(slots: usize, max_visit: Duration) -> WaitAudit {
         WaitAudit {
             buckets: vec![0; BUCKETS],
@@ -97,8 +98,8 @@ impl WaitAudit {
         (self.overtaken, self.left_out, self.starved) == (0, 0, 0)
     }
 
-    /// A new crawl starts. Sites whose check-in was lost by a kill are due again, so earlier check-outs say nothing
-    /// about them.
+    /// Records the start of a crawl. Earlier check-outs are ignored from now on, because sites whose check-in was lost
+    /// by a kill are due again.
     pub(crate) fn on_crawl_start(&mut self) {
         self.last_full = FullCheckOut::default();
         self.last_room = RoomPeriod::default();
@@ -174,7 +175,8 @@ impl WaitAudit {
         self.longest_ms = self.longest_ms.max(ms);
     }
 
-    /// The wait that this share of the waits did not exceed, rounded up to the end of a bucket.
+    /// The quantile of the waits: the given share of all waits was not longer than this. Rounded up to the end of a
+    /// bucket.
     pub fn quantile(&self, share: f64) -> Duration {
         let wanted = (self.count as f64 * share).ceil() as u64;
         let mut sum = 0;
@@ -187,7 +189,7 @@ impl WaitAudit {
         Duration::ZERO
     }
 
-    /// The cumulative distribution: a wait in seconds, and the share of the waits that did not exceed it.
+    /// Points of the cumulative distribution: a wait in seconds, and the share of all waits that were not longer.
     pub fn distribution(&self) -> Vec<(f64, f64)> {
         let mut sum = 0;
         let mut points = Vec::new();
@@ -238,12 +240,15 @@ mod tests {
             );
         }
         assert_eq!(waits.longest_ms, 9999);
-        let (_, last_share) = *waits.distribution().last().expect("a point");
+        let (_, last_share) = *waits
+            .distribution()
+            .last()
+            .expect("the distribution has a point");
         assert!((last_share - 1.0).abs() < 1e-9);
     }
 
-    /// Checks out sites with these due times, once a minute, with room for two. `expected`: overtaken, left out,
-    /// starved.
+    /// Performs one check-out per minute, each with room for two sites. `check_outs` has the due times of the sites
+    /// that it returns. `expected` has the numbers of overtaken, left out and starved sites.
     fn check(check_outs: &[&[i64]], expected: [u64; 3]) {
         let mut waits = WaitAudit::new(2, Duration::from_mins(2));
         for (minute, dues) in (1_i64..).zip(check_outs) {
@@ -258,9 +263,9 @@ mod tests {
     fn the_longest_wait_comes_first() {
         check(&[&[0, 1], &[2, 3], &[4, 5]], [0, 0, 0]);
         check(&[&[0, 20_000], &[10_000, 30_000]], [1, 0, 0]);
-        // The site may have been checked in after the first check-out.
+        // The site due at 58 s may have been checked in after the first check-out, so it is not overtaken.
         check(&[&[0, 59_000], &[58_000, 90_000]], [0, 0, 0]);
-        // Two check-outs had room, a minute apart.
+        // Two check-outs a minute apart had room, so the site due at 50 s was left out.
         check(&[&[1], &[2], &[50_000, 115_000]], [0, 1, 0]);
         check(&[&[1], &[2, 3], &[50_000, 115_000]], [0, 0, 0]);
     }

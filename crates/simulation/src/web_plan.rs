@@ -1,4 +1,4 @@
-//! The parameters of a simulated web. Every site and page follows from them.
+//! The parameters of a simulated web. They determine every site and page.
 
 /// Parameters of a simulated web. Percentages are of the sites.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -7,7 +7,8 @@ pub struct WebPlan {
     pub seed: u64,
     /// Number of sites.
     pub sites: u32,
-    /// Pages of the largest sites. One site in k has at least k pages, for every k up to this (Zipf's law).
+    /// Maximum number of pages of a site. Of every k sites, one has at least k pages, for k up to this number (Zipf's
+    /// law).
     pub max_pages: u32,
     /// Percentage of sites that share their IP address.
     pub shared_address_percent: u32,
@@ -15,7 +16,7 @@ pub struct WebPlan {
     pub sites_per_shared_address: u32,
     /// Percentage of sites whose robots.txt has a Crawl-delay.
     pub crawl_delay_percent: u32,
-    /// The longest of these delays, in seconds.
+    /// The longest Crawl-delay, in seconds.
     pub max_crawl_delay_secs: u32,
     /// Percentage of sites that have an outage of one to five days.
     pub outage_percent: u32,

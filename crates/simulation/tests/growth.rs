@@ -1,8 +1,7 @@
-//! Memory and cost of a crawl do not grow with the size of the web or with time.
+//! Tests that memory and cost of a crawl do not grow with the size of the web or with time.
 //!
-//! The test counts Rust allocations, because the load of the machine does not change them. They do not include the
-//! database cache, whose size is configured. The counters are those of the whole process, so this file has only one
-//! test.
+//! The test counts Rust allocations, because the load of the machine does not change them. The database cache is not
+//! counted; its size is configured. The counters are those of the whole process, so this file has only one test.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -10,7 +9,7 @@ use std::time::Duration;
 
 use aranha_simulation::{CrawlEnd, Scenario, SimulatedCrawl, WebPlan};
 
-/// Bytes allocated and not freed.
+/// Bytes that are allocated and have not been freed.
 static LIVE: AtomicU64 = AtomicU64::new(0);
 /// Number of allocations.
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
@@ -54,10 +53,10 @@ fn crawl(sites: u32, max_pages: u32, duration: Duration) -> Measurement {
     let before = LIVE.load(Relaxed);
     let mut scenario = Scenario::new(plan, Duration::from_secs(2), 6, vec![crawl]);
     scenario.sample_interval = Duration::from_mins(1);
-    // Small enough to be filled in this test.
+    // Small, so that this test fills it.
     scenario.config.frontier.recent_links = 1 << 10;
     let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
-    let folder = folder.expect("a temporary folder");
+    let folder = folder.expect("the temporary folder can be created");
     let allocations = ALLOCATIONS.load(Relaxed);
     let paused = || {
         let mut builder = tokio::runtime::Builder::new_current_thread();
@@ -67,7 +66,7 @@ fn crawl(sites: u32, max_pages: u32, duration: Duration) -> Measurement {
     let status = scenario.run(folder.path(), paused, |_| {
         live.push(LIVE.load(Relaxed) - before);
     });
-    status.expect("a scenario without errors");
+    status.expect("the scenario ends without an error");
     let requests = scenario.network.audit().requests;
     Measurement {
         requests,
@@ -94,7 +93,7 @@ fn memory_and_cost_are_constant() {
     );
     let peak = |measured: &Measurement| measured.live.iter().copied().max().unwrap_or(0);
     let (one, four) = (peak(&small), peak(&large));
-    // 180 more sites may need less than 1 MiB: a host name, an address gate and some counters each.
+    // 180 more sites may take up to 1 MiB. Each needs a host name, the courtesy state of its address and some counters.
     assert!(four < one + (1 << 20), "live bytes: {one} and {four}");
 
     let steady = crawl(200, 4000, hour);

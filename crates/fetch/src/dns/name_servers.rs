@@ -125,7 +125,7 @@ impl NameServers {
             hosts,
             next: AtomicUsize::new(0),
             start: Instant::now(),
-            // Leaves the last server as much time as the others.
+            // After the last attempt has started, as much time remains for it as for the others.
             slow_after: options.dns_timeout / (MAX_ATTEMPTS as u32 + 1),
         })
     }
@@ -158,8 +158,8 @@ impl NameServers {
 }
 
 impl AddressLookup for NameServers {
-    /// Queries one server. Queries the next one when an attempt fails, and also when it is slow; the slow attempt
-    /// continues. Returns the first answer.
+    /// Queries one server, and the next one if an attempt fails or is slow. A slow attempt continues. Returns the first
+    /// answer.
     async fn look_up(&self, name: &str) -> LookupResult {
         let Some(name) = absolute_name(name) else {
             return LookupResult::failed(Failure::DnsNotFound);
@@ -320,7 +320,7 @@ impl NameServer {
         }
     }
 
-    /// Looks up the records of one type. Sends one query for the name, and one for each alias that an answer ends with.
+    /// Looks up the records of one type. Queries the name. If an answer ends with an alias, queries that alias too.
     async fn look_up_type(
         &self,
         name: &Name,

@@ -1,4 +1,4 @@
-//! Compares the cost of a request between webs of different sizes: it must not grow with the web.
+//! Compares the cost of a request in webs of different sizes. The cost must not grow with the web.
 
 use std::error::Error;
 use std::path::Path;
@@ -8,7 +8,8 @@ use crate::{SampleRow, sample_rows};
 /// Sizes of the webs, in sites.
 pub(crate) const SIZES: [u32; 3] = [10_000, 100_000, 1_000_000];
 
-/// Maximum ratio of the costs of a request when the web grows tenfold. Processor time on a shared machine varies.
+/// A request may cost this many times as much in a web of ten times the size. The ratio exceeds 1 because processor
+/// time varies on a shared machine.
 const MAX_RATIO: f64 = 1.25;
 
 /// Fails if a request costs more than [`MAX_RATIO`] times as much as in the next smaller web.
@@ -45,7 +46,8 @@ fn cost(from: &SampleRow, to: &SampleRow) -> f64 {
     (to.cpu_seconds - from.cpu_seconds) * 1e6 / (to.requests - from.requests).max(1.0)
 }
 
-/// Points of the cost plot: requests so far, and the cost per request in the last twentieth of the crawl.
+/// Points of the cost plot, one for each twentieth of the crawl: the number of requests so far, and the cost per
+/// request in this twentieth.
 pub(crate) fn costs(samples: &[SampleRow]) -> Vec<(f64, f64)> {
     let step = samples.last().map_or(1.0, |row| row.requests / 20.0);
     let mut points = Vec::new();

@@ -1,8 +1,8 @@
-//! Crawls in simulated time at full size; `bench/simulate` runs all experiments.
+//! Crawls large webs in simulated time. `bench/simulate` runs all experiments.
 //!
 //! ```text
 //! simulate month  --sites 1000000     a month with restarts
-//! simulate crawl  --sites 100000      one crawl of a whole web: waits, memory, cost of a request
+//! simulate crawl  --sites 100000      one crawl of a whole web; measures waits, memory and the cost of a request
 //! simulate growth                     compares the results of `crawl` for several sizes
 //! simulate steady --sites 200000      hours of constant load: memory must stay constant
 //! simulate plot                       draws the plots
@@ -239,8 +239,8 @@ fn steady(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     steady::check(&samples)
 }
 
-/// Writes about two thousand lines, enough for a plot. Each is the last of a group of samples, with the peak memory of
-/// the group.
+/// Writes about two thousand lines, which are enough for a plot. The samples are divided into groups. A line has the
+/// last sample of a group, with the highest memory of the group.
 fn save(path: &Path, samples: &[Sample]) -> Result<(), Box<dyn Error>> {
     let mut file = File::create(path)?;
     for samples in samples.chunks((samples.len() / 2000).max(1)) {
@@ -279,7 +279,7 @@ struct SampleRow {
     cpu_seconds: f64,
 }
 
-/// The lines of a file of samples; none if there is no such file.
+/// The lines of a file of samples. Empty if the file does not exist.
 fn sample_rows(path: &Path) -> Result<Vec<SampleRow>, Box<dyn Error>> {
     let row = |columns: &[f64]| match *columns {
         [time, requests, _, _, resident_bytes, cpu_seconds] => Ok(SampleRow {

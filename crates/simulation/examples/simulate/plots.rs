@@ -87,7 +87,7 @@ fn megabytes(row: &SampleRow) -> f64 {
     row.resident_bytes / 1e6
 }
 
-/// `None` if there are no points.
+/// A line of a plot. `None` if it has no points.
 fn series(name: &str, points: impl Iterator<Item = (f64, f64)>) -> Option<Series> {
     let points: Vec<_> = points.collect();
     let name = name.to_owned();

@@ -1,5 +1,5 @@
 //! Checks that memory stays constant: after the warm-up, no sample of resident memory may differ by more than 5% from
-//! their mean.
+//! the mean of these samples.
 //!
 //! The warm-up is the first two thirds of the samples. It fills the database cache, the tables of the frontier and its
 //! two alternating batches of a million links each.

@@ -1,4 +1,4 @@
-//! The courtesy rules hold across restarts (invariant 2), and the same seed gives the same requests.
+//! Tests that the courtesy rules hold across restarts (invariant 2), and that the same seed gives the same requests.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ fn faulty_web(seed: u64, sites: u32) -> WebPlan {
     }
 }
 
-/// Crawls of these durations; two of three are killed.
+/// Crawls of these durations. Two of three are killed.
 fn crawls(durations: &[Duration]) -> Vec<SimulatedCrawl> {
     let crawl = |(number, duration): (usize, &Duration)| SimulatedCrawl {
         duration: *duration,
@@ -31,8 +31,8 @@ fn crawls(durations: &[Duration]) -> Vec<SimulatedCrawl> {
     durations.iter().enumerate().map(crawl).collect()
 }
 
-/// Restarts every few minutes while most pages are fetched, then longer crawls for the sites with an outage or
-/// Retry-After.
+/// A scenario with a restart every few minutes while most pages are fetched. Longer crawls follow, for the sites with
+/// an outage or Retry-After.
 fn frequent_restarts(seed: u64) -> Scenario {
     let mut durations: Vec<Duration> = (0..12)
         .map(|number| MINUTE * [7, 2, 25, 11][number % 4] + MINUTE / (1 + number as u32))
@@ -41,7 +41,8 @@ fn frequent_restarts(seed: u64) -> Scenario {
     Scenario::new(faulty_web(seed, 250), MINUTE / 12, 24, crawls(&durations))
 }
 
-/// Checks that no request came too early and no site stays leased. Returns the simulated time.
+/// Runs a scenario. Checks that no request came too early and that no site is leased at the end. Returns the simulated
+/// time.
 fn check(scenario: &Scenario, min_requests: u64) -> Duration {
     let (status, samples) = run(scenario);
     let audit = scenario.network.audit();

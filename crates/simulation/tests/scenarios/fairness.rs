@@ -1,4 +1,4 @@
-//! KLWF (F7): the site that has waited longest is visited first, so no site starves.
+//! Tests KLWF (F7): the site that has waited longest is visited first, so no site starves.
 
 use std::time::Duration;
 
@@ -31,14 +31,16 @@ fn no_site_starves_or_is_overtaken() {
     assert_fair(&waits);
     assert_eq!((status.sites.leased, status.pages.queued), (0, 0));
     assert!(waits.count > 200, "{}", waits.count);
-    // All other sites may come first, each for a quantum (one minute) and the response in progress.
+    // In the worst case all other sites are visited first, each for a quantum (one minute) and the response in
+    // progress.
     let bound = status.sites.known as u32 / SLOTS as u32 * (2 * MINUTE);
     let waited = Duration::from_millis(waits.longest_ms as u64);
     assert!(waited <= bound, "{waited:?} of {bound:?}");
     assert!(waited > MINUTE, "no site had to wait: {waited:?}");
 }
 
-/// With far more large seeds than slots, sites found by links are visited before the seeds are finished.
+/// Even if there are many more large seed sites than slots, sites found by links are visited before the seed sites are
+/// finished.
 #[test]
 fn seeds_do_not_starve_other_sites() {
     let mut scenario = scenario(7, 600, 4000);
@@ -52,8 +54,8 @@ fn seeds_do_not_starve_other_sites() {
     assert!(scenario.network.audit().requested_sites() > 100);
 }
 
-/// Retries and new links make a site due days after its pages were fetched, while its revisits are beyond the horizon.
-/// Its wait starts when it becomes due, not when it became idle.
+/// Retries and new links can make a site due again days after its pages were fetched. Its wait starts when it becomes
+/// due, not when its last visit ended.
 #[test]
 fn idle_time_does_not_count_as_waiting() {
     let mut scenario = scenario(7, 250, 3);

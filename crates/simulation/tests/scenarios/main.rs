@@ -1,4 +1,5 @@
-//! Whole crawls in simulated time, small enough for every test run. `bench/simulate` runs larger ones.
+//! Tests of whole crawls in simulated time, which are small enough to run in `./test`. `bench/simulate` runs larger
+//! ones.
 
 mod courtesy;
 mod fairness;
@@ -21,15 +22,16 @@ fn stopped_crawl(duration: Duration) -> SimulatedCrawl {
     }
 }
 
-/// Runs a scenario in a temporary folder, in memory if possible because a crawl syncs often.
+/// Runs a scenario in a temporary folder. The folder is in memory if possible, because a crawl often waits for the
+/// disk.
 fn run(scenario: &Scenario) -> (FrontierStatus, Vec<Sample>) {
     let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
-    let folder = folder.expect("a temporary folder");
+    let folder = folder.expect("the temporary folder can be created");
     let mut samples = Vec::new();
     let status = scenario.run(folder.path(), paused_runtime, |sample| {
         samples.push(*sample);
     });
-    (status.expect("a scenario without errors"), samples)
+    (status.expect("the scenario ends without an error"), samples)
 }
 
 fn paused_runtime() -> std::io::Result<tokio::runtime::Runtime> {

@@ -406,7 +406,7 @@ fn a_reset_truncates_a_body() {
     check(chunked, "5\r\nhello\r\n", StreamEnd::Abrupt, truncated);
 }
 
-/// The ranges of a body with very many chunks are copied early, and the body is still correct.
+/// A body of very many chunks, whose data are copied before the body ends, is received correctly.
 #[test]
 fn many_tiny_chunks_are_copied() {
     let data: Vec<u8> = (0..20_000_u32).map(|n| n as u8).collect();
