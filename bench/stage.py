@@ -1,8 +1,8 @@
-"""Shared by the benchmarks: installs packages, builds programs, serves a folder with nginx, runs and measures a process.
+"""Functions that the benchmarks share: install packages, build programs, serve a folder with nginx, run and measure a process.
 
-Used by `bench/run`, `bench/tls` and `bench/storage`. Standard library only. Installs missing Debian packages and builds programs,
-unless the folder BENCH_BIN has them (aranha, floor, spider-peer, write_speed). A page is a distinct URL with status 200 and
-type text/html in the server's log, whatever the crawler itself reports.
+Needs only the standard library. Missing Debian packages are installed. Programs (aranha, floor, spider-peer, write_speed) are built,
+unless the environment variable BENCH_BIN names a folder that has them. A page is a distinct URL with status 200 and type
+text/html in the server's log; the crawler's own report is not used.
 """
 import collections
 import os
@@ -24,7 +24,8 @@ def fail(sentence):
 
 
 def install(**packages):
-    """Installs the packages whose file or command is missing: package="command" or package="/a/file"."""
+    """Installs Debian packages. An argument is package="command" or package="/a/file"; the package is installed if the command or
+    file is missing."""
     def there(thing):
         if thing.startswith("/"):
             return os.path.exists(thing)
@@ -40,7 +41,7 @@ def install(**packages):
 
 
 def built(name, path, *cargo, folder=ROOT, target=TARGET):
-    """A program, built in release mode unless BENCH_BIN names a folder that has it."""
+    """Path of a program. Builds it in release mode, unless BENCH_BIN names a folder that has it."""
     ready = pathlib.Path(os.environ["BENCH_BIN"]) / name if "BENCH_BIN" in os.environ else None
     if ready and ready.exists():
         return ready.resolve()
@@ -74,7 +75,7 @@ def free_port():
 
 
 class Nginx:
-    """nginx with two workers, serving a folder until closed. `server` is the text of its server blocks."""
+    """nginx with two workers. `servers` is the text of its server blocks. Runs until it is closed."""
 
     def __init__(self, here, port, servers, fields="$status\t$sent_http_content_type\t$request_uri"):
         self.log = here / "access.log"
@@ -114,7 +115,7 @@ http {{
         return [line.split("\t") for line in text.decode(errors="replace").splitlines()]
 
     def pages(self):
-        """How often each page was delivered since the last call."""
+        """Number of times that each page was delivered since the last call."""
         return collections.Counter(path for status, kind, path, *_ in self.lines()
                                    if status == "200" and kind.startswith("text/html"))
 
@@ -134,7 +135,7 @@ def warm(folder):
 
 
 def measure(command, output, limit=300, log=None, **options):
-    """Runs a command; returns its seconds, processor time, peak memory and disk usage."""
+    """Runs a command. Returns its duration, processor time, peak memory and disk usage."""
     os.sync()
     began = time.monotonic()
     with open(log or os.devnull, "wb") as sink:
@@ -161,7 +162,7 @@ def measure(command, output, limit=300, log=None, **options):
 
 
 def peak(pid):
-    """Peak memory of a process so far. (The figure from wait4 includes the parent's memory before exec.)"""
+    """Peak memory of a process so far. wait4 is not used, because its figure includes the memory of the parent before exec."""
     try:
         lines = open(f"/proc/{pid}/status").read().splitlines()
     except OSError:

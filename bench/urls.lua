@@ -1,4 +1,5 @@
--- wrk: the paths of a file in turn, each thread from another place. `wrk -s urls.lua URL -- FILE`
+-- Script for wrk: requests the paths of a file one after the other. Each thread starts at another line.
+-- Usage: wrk -s urls.lua URL -- FILE
 local threads = 0
 function setup(thread)
     thread:set("number", threads)

@@ -1,15 +1,16 @@
 //! `spider-peer SEED FILE CONNECTIONS`: the `spider` crate crawls one host into one WARC file.
 //!
-//! The crate hands pages to its subscribers through a ring that drops what is not taken in time, its own WARC writer's
-//! included. A wide ring and a subscriber that goes on after a loss are what makes it reach every page; its command line
-//! does neither and stops early. robots.txt is not asked for and no pause is kept, as with the other peers.
+//! The crate passes pages to its subscribers, one of which is its WARC writer, through a bounded channel. The channel drops
+//! pages that a subscriber does not receive in time. The crate's own command line stops early after such a loss. This program
+//! uses a large channel and a subscriber that continues after a loss, so that the crate reaches every page. As for the other
+//! crawlers, robots.txt is ignored and there is no pause.
 
 use spider::tokio::{self, sync::broadcast::error::RecvError};
 use spider::utils::warc::WarcConfig;
 use spider::website::Website;
 
-/// Pages that may wait in the ring.
-const RING: usize = 32_768;
+/// Capacity of the channel, in pages.
+const CHANNEL_CAPACITY: usize = 32_768;
 
 #[tokio::main]
 async fn main() {
@@ -27,7 +28,7 @@ async fn main() {
         path: file.clone(),
         ..WarcConfig::default()
     });
-    let mut pages = website.subscribe(RING);
+    let mut pages = website.subscribe(CHANNEL_CAPACITY);
     let counting = tokio::spawn(async move {
         let (mut seen, mut lost) = (0_u64, 0_u64);
         loop {
