@@ -22,6 +22,7 @@ mod output;
 mod page_history;
 mod point_in_time;
 mod progress_line;
+mod robots_error;
 mod session;
 mod settings;
 mod shared_args;

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use aranha_page::{Input, LinkRewriter, Options};
+use scripted_site::ScriptedSite;
 use serde_json::Value;
 use support::{aranha, assert_status};
 use versions::Fetch;
@@ -264,6 +265,76 @@ fn an_export_contains_the_versions_of_its_date() {
         "{error}"
     );
     assert!(!copy.join("2026-10-01").exists());
+}
+
+fn missing(output: &Output) -> Vec<(String, String)> {
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let field = |file: &Value, name: &str| file[name].as_str().unwrap().to_owned();
+    let list = result["missing"].as_array().unwrap();
+    list.iter()
+        .map(|file| (field(file, "url"), field(file, "reason")))
+        .collect()
+}
+
+/// One page that loads files from two hosts. `224.0.0.1` is refused by the address guard even with `--allow-private`.
+#[test]
+fn missing_requisites_are_reported_with_the_reason() {
+    let cdn = ScriptedSite::start(|path, _, _| {
+        match path {
+        "/robots.txt" => scripted_site::page("User-agent: *\nDisallow: /private/"),
+        "/here.png" => scripted_site::page("an image"),
+        "/moved.png" => "HTTP/1.1 302 Found\r\nLocation: /404.png\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+            .to_owned(),
+        _ => scripted_site::status("404 Not Found"),
+    }
+    });
+    let other = cdn.url("");
+    let site = ScriptedSite::start(move |path, _, _| match path {
+        "/page" => scripted_site::page(&format!(
+            "<img src={other}/here.png><img src={other}/404.png><img src={other}/private/x.png><img src={other}/moved.png>\
+             <img src=/film.zip><img src=http://224.0.0.1/x.png><a href=/link>a link is no requisite</a>"
+        )),
+        _ => String::new(),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let (store, copy) = (folder.path().join("c"), folder.path().join("copy"));
+    let seed = site.url("/page");
+    let options = ["--scope", "page", "--assets", "--reject", "ext:zip"];
+    scripted_site::run(scripted_site::crawl(&store, &seed).args(options));
+
+    let output = export(&store, &copy, &["--json"]);
+    assert_status(&output, 0);
+    let mut expected = [
+        (cdn.url("/404.png"), "404"),
+        (cdn.url("/moved.png"), "redirect to a missing file: 404"),
+        (cdn.url("/private/x.png"), "robots.txt refused"),
+        (site.url("/film.zip"), "out of scope: reject: ext:zip"),
+        (
+            "http://224.0.0.1/x.png".to_owned(),
+            "queued: robots.txt is unreachable (the address 224.0.0.1 is refused: multicast, 224.0.0.0/4)",
+        ),
+    ]
+    .map(|(url, reason)| (url, reason.to_owned()));
+    expected.sort();
+    assert_eq!(missing(&output), expected);
+
+    let output = export(&store, &copy, &[]);
+    assert_status(&output, 0);
+    let messages = String::from_utf8(output.stderr).unwrap();
+    let line = format!("missing: {}: 404 (loaded by {seed})\n", cdn.url("/404.png"));
+    assert!(messages.contains(&line), "{messages}");
+}
+
+#[test]
+fn requisites_that_were_not_crawled_are_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, copy) = (folder.path().join("c"), folder.path().join("copy"));
+    collection(&store);
+    let output = export(&store, &copy, &["--at", "2026-11-02", "--json"]);
+    let off = "not followed: page.assets is off (--assets)";
+    let expected = ["http://a.example/big.png", "http://x.example/y.png"];
+    let expected = expected.map(|url| (url.to_owned(), off.to_owned()));
+    assert_eq!(missing(&output), expected);
 }
 
 /// Exports URLs that try to leave the folder, that would have the same file name, or that are not valid file names.

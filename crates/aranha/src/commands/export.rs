@@ -9,6 +9,7 @@ use serde_json::json;
 use crate::collection_reader::CollectionReader;
 use crate::display::grouped;
 use crate::error::{CommandError, ExitStatus};
+use crate::mirror::missing::{Exported, MissingFile};
 use crate::mirror::output_tree::OutputTree;
 use crate::mirror::plan::MirrorPlan;
 use crate::mirror::{ExportCounts, MirrorWriter};
@@ -28,6 +29,9 @@ Examples:
 Files are sorted by date, host and path: copy/2026-11-01/www.example.org/about/index.html. Links to \
 exported pages lead to their files, all other links to the web. An interrupted export is continued by \
 the same command.";
+
+/// Maximum number of missing requisites that are printed without `--json`.
+const MAX_LISTED: usize = 20;
 
 /// Write a collection in another format
 #[derive(Subcommand, Debug)]
@@ -90,7 +94,14 @@ fn mirror(arguments: &Mirror) -> Result<ExitStatus, CommandError> {
     drop(line);
     let pages = counts.files;
     writer.write_index(&date, &mut counts)?;
-    report(arguments.output.json, &tree, pages, &counts)
+    let exported = Exported {
+        collection: &collection,
+        plan: &plan,
+        site: site.as_deref(),
+        at: at.ms(),
+    };
+    let missing = std::mem::take(&mut counts.missing).explain(&exported)?;
+    report(arguments.output.json, &tree, pages, &counts, &missing)
 }
 
 fn report(
@@ -98,6 +109,7 @@ fn report(
     tree: &OutputTree,
     pages: u64,
     counts: &ExportCounts,
+    missing: &[MissingFile],
 ) -> Result<ExitStatus, CommandError> {
     for fault in &counts.faults {
         message(format_args!("skipped: {}", Escaped(fault)));
@@ -108,10 +120,15 @@ fn report(
         output.json(&json!({
             "folder": folder.to_string_lossy(), "pages": pages, "files": counts.files,
             "unchanged": counts.unchanged, "bytes": counts.bytes,
-            "links": {"inside": counts.inside, "outside": counts.outside}, "faults": counts.faults,
+            "links": {"inside": counts.inside, "outside": counts.outside},
+            "missing": missing.iter().map(|file| json!({
+                "url": file.url, "page": file.page, "reason": file.reason,
+            })).collect::<Vec<_>>(),
+            "faults": counts.faults,
         }))?;
         output.finish()?;
     } else {
+        list_missing(missing);
         message(format_args!(
             "{} exported to {}: {} between them, {} to the web.",
             counted(pages, "page"),
@@ -129,4 +146,22 @@ fn report(
     } else {
         ExitStatus::Failed
     })
+}
+
+/// Prints the requisites that have no file, up to [`MAX_LISTED`].
+fn list_missing(missing: &[MissingFile]) {
+    for file in missing.iter().take(MAX_LISTED) {
+        message(format_args!(
+            "missing: {}: {} (loaded by {})",
+            Escaped(&file.url),
+            Escaped(&file.reason),
+            Escaped(&file.page)
+        ));
+    }
+    if missing.len() > MAX_LISTED {
+        message(format_args!(
+            "{} of the files that pages load are missing; --json lists all.",
+            grouped(missing.len() as u64)
+        ));
+    }
 }

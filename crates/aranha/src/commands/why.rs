@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use aranha_engine::{Clock, Config};
-use aranha_frontier::{Explanation, Hop, RobotsFile, SiteState, Waiting};
+use aranha_frontier::{Explanation, Hop, SiteState, Waiting};
 use aranha_robots::{Access, Robots};
 use aranha_url::CanonUrl;
 use clap::Args;
@@ -16,6 +16,7 @@ use crate::display::grouped;
 use crate::error::{CommandError, ExitStatus};
 use crate::fetch_json::FetchJson;
 use crate::output::Output;
+use crate::robots_error::unreachable;
 use crate::shared_args::{JsonObjectArg, PageArgs};
 use crate::terminal_escape::Escaped;
 use aranha_units::calendar;
@@ -133,15 +134,6 @@ fn robots(config: &Config, url: &CanonUrl, known: &Explanation) -> Option<(bool,
             (decision.allowed, format!("{rule} ({fetched})"))
         }
     })
-}
-
-/// Why robots.txt could not be fetched: the HTTP status, or the error that the crawl stored instead of the file.
-fn unreachable(file: &RobotsFile) -> String {
-    match (file.status, String::from_utf8_lossy(&file.body).trim()) {
-        (0, "") => "unreachable".to_owned(),
-        (0, reason) => format!("unreachable ({reason})"),
-        (status, _) => format!("unreachable (status {status})"),
-    }
 }
 
 impl Decisions {

@@ -2,7 +2,8 @@
 //!
 //! `aranha export mirror` makes a [`plan::MirrorPlan`] (pages, versions, file names), then reads the archive in the order
 //! of its bytes on disk. In each page, links to exported pages are rewritten to relative paths; all other links are made
-//! absolute. The page is written through [`output_tree::OutputTree`].
+//! absolute. The page is written through [`output_tree::OutputTree`]. Files that a page loads and that have no file in the
+//! mirror are collected in [`missing::MissingRequisites`], which finds the reason for each.
 //!
 //! Always holds: nothing is written outside the output folder; a file is complete or absent; a link in an exported file is
 //! absolute or leads to an exported file. Form targets and `rel=canonical` always lead to the web.
@@ -10,6 +11,7 @@
 //! Read first: [`plan`], then [`file_name`].
 
 pub(crate) mod file_name;
+pub(crate) mod missing;
 pub(crate) mod output_tree;
 pub(crate) mod plan;
 
@@ -22,11 +24,12 @@ use aranha_volume::{ArchiveReader, WarcRecord};
 
 use crate::error::CommandError;
 use crate::stored_page::MAX_DECODED_BODY;
+use missing::MissingRequisites;
 use output_tree::OutputTree;
 use plan::{MirrorFile, MirrorPlan};
 
 /// Counts of an export.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub(crate) struct ExportCounts {
     /// All files of the mirror.
     pub(crate) files: u64,
@@ -39,6 +42,8 @@ pub(crate) struct ExportCounts {
     pub(crate) outside: u64,
     /// Pages whose content could not be read, with the reason.
     pub(crate) faults: Vec<String>,
+    /// Requisites of exported pages that have no file.
+    pub(crate) missing: MissingRequisites,
 }
 
 /// Writes the files of a plan.
@@ -156,7 +161,13 @@ impl MirrorWriter<'_> {
             let link = self.link(file, &base, kind, href)?;
             match link {
                 RewrittenLink::Inside(_) => counts.inside += 1,
-                RewrittenLink::Outside(_) => counts.outside += 1,
+                RewrittenLink::Outside(_) => {
+                    counts.outside += 1;
+                    if matches!(kind, LinkKind::Asset | LinkKind::Frame) {
+                        let target = self.canon.join(&base, href);
+                        counts.missing.add(target, href, kind, &url);
+                    }
+                }
             }
             let (RewrittenLink::Inside(link) | RewrittenLink::Outside(link)) = link;
             (link != href).then_some(link)

@@ -8,7 +8,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use aranha_frontier::{Location, PageEntry, PageFilter, PageRecord};
+use aranha_frontier::{Location, Outcome, PageEntry, PageFilter, PageRecord};
 use aranha_url::{CanonUrl, PageKey, SiteKey};
 
 use crate::collection_reader::CollectionReader;
@@ -54,6 +54,19 @@ pub(crate) struct MirrorPlan {
     by_page: HashMap<PageKey, usize>,
     /// Pages that redirect, with the target of the redirect.
     moved: HashMap<PageKey, PageKey>,
+    /// Pages that were requested or refused, but have no content.
+    absent: HashMap<PageKey, Absence>,
+}
+
+/// Why a page with records has no file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Absence {
+    /// The outcome of its last fetch, which stored no content.
+    Outcome(Outcome),
+    /// The site answers in the same way for pages that do not exist.
+    Soft404,
+    /// It redirects to a page that has no file. `None`: the target has no record.
+    Redirect(Option<Outcome>),
 }
 
 /// The state of a page at the requested time, as far as its records have been read (newest first).
@@ -64,7 +77,9 @@ enum PageState {
     /// of the 304 record is tried.
     NotModified(Option<[u8; 20]>, Option<MirrorFile>),
     Moved(String),
-    Gone,
+    Gone(Absence),
+    /// Only errors so far. An older record decides, if there is one.
+    Failed(Outcome),
 }
 
 impl MirrorPlan {
@@ -103,7 +118,16 @@ impl MirrorPlan {
                         plan.moved.insert(key, url.key());
                     }
                 }
-                PageState::NotModified(_, None) | PageState::Gone => {}
+                PageState::Gone(absence) => {
+                    plan.absent.insert(key, absence);
+                }
+                PageState::Failed(outcome) => {
+                    plan.absent.insert(key, Absence::Outcome(outcome));
+                }
+                PageState::NotModified(_, None) => {
+                    let unchanged = Absence::Outcome(Outcome::Answer(304));
+                    plan.absent.insert(key, unchanged);
+                }
             }
         }
         pages.sort_by(|(_, a), (_, b)| {
@@ -127,6 +151,25 @@ impl MirrorPlan {
             key = *self.moved.get(&key)?;
         }
         None
+    }
+
+    /// Why a page that [`MirrorPlan::find`] does not find has no file. `None`: it has no record.
+    pub(crate) fn absence(&self, url: &CanonUrl) -> Option<Absence> {
+        let first = url.key();
+        let Some(mut key) = self.moved.get(&first).copied() else {
+            return self.absent.get(&first).copied();
+        };
+        for _ in 0..MAX_REDIRECTS {
+            match self.moved.get(&key) {
+                Some(next) => key = *next,
+                None => break,
+            }
+        }
+        Some(match self.absent.get(&key) {
+            Some(Absence::Outcome(outcome)) => Absence::Redirect(Some(*outcome)),
+            Some(other) => *other,
+            None => Absence::Redirect(None),
+        })
     }
 }
 
@@ -154,7 +197,7 @@ fn note(
     };
     let kind = kind(record);
     match found.get(&key) {
-        None => {}
+        None | Some(PageState::Failed(_)) => {}
         Some(PageState::NotModified(digest, _))
             if kind == ResponseKind::Content && digest.is_some() && *digest == record.digest => {}
         Some(_) => return,
@@ -164,13 +207,24 @@ fn note(
         (ResponseKind::NotModified, _) => {
             Some(PageState::NotModified(record.digest, file(origin, record)))
         }
-        (ResponseKind::Gone, _) => Some(PageState::Gone),
+        (ResponseKind::Gone, _) => Some(PageState::Gone(match record.outcome {
+            Outcome::Answer(404 | 410) => Absence::Outcome(record.outcome),
+            _ => Absence::Soft404,
+        })),
         (ResponseKind::Moved, Some(target)) => Some(PageState::Moved(target.clone())),
         // An error does not change the state of the page.
         _ => None,
     };
-    if let Some(known) = known {
-        found.insert(key, known);
+    match known {
+        Some(known) => {
+            found.insert(key, known);
+        }
+        None => {
+            // The newest error is kept.
+            found
+                .entry(key)
+                .or_insert(PageState::Failed(record.outcome));
+        }
     }
 }
 
