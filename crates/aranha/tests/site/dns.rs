@@ -10,11 +10,11 @@ use crate::scripted_site::{ScriptedSite, crawl, links, page, run};
 
 /// The answer to a query.
 enum DnsAnswer {
-    /// A records with these last bytes of 127.0.0.0/24; a query for another type gets no records.
+    /// One A record for each address 127.0.0.N, where N is in this list. A query for another type gets no records.
     Loopback(&'static [u8]),
 }
 
-/// A DNS server that answers by script.
+/// A DNS server whose answers are a function of the name.
 struct DnsServer {
     address: String,
     /// Name and record type of every query, in order.
@@ -52,7 +52,7 @@ impl DnsServer {
         Self { address, queries }
     }
 
-    /// The command that crawls with this server.
+    /// The command that crawls with this DNS server.
     fn crawl(&self, folder: &Path, seed: &str) -> Command {
         let mut command = crawl(folder, seed);
         command.args(["--resolver", &self.address, "--scope", "any"]);
@@ -72,7 +72,7 @@ fn name(query: &[u8]) -> (String, usize) {
     (labels.join("."), position + 1)
 }
 
-/// Three of the four addresses refuse connections (RFC 1123, 2.3).
+/// The first three of the four addresses refuse connections, so the fourth must be tried (RFC 1123, 2.3).
 #[test]
 fn every_address_of_a_name_is_tried() {
     let site = ScriptedSite::start(|path, _, _| match path {
