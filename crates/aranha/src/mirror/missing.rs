@@ -1,7 +1,8 @@
 //! The page requisites (images, style sheets, frames …) that a mirror lacks, each with the reason.
 //!
-//! [`super::MirrorWriter`] adds them while it rewrites links; `aranha export mirror` reports them at the end. The reason is the
-//! outcome in the [`MirrorPlan`], or, for a file without a record, the decision of the crawl.
+//! [`super::MirrorWriter`] adds a missing requisite while it rewrites links; `aranha export mirror` reports all of them
+//! at the end. The reason is the outcome in the [`MirrorPlan`]. For a file without a record, it is the decision of the
+//! crawl not to fetch the file.
 
 use std::collections::BTreeMap;
 
@@ -26,17 +27,17 @@ pub(crate) struct MissingRequisites {
 
 #[derive(Debug)]
 struct Requisite {
-    /// The first page that loads it, in the order of the export.
+    /// The first page that loads the requisite, in the order of the export.
     page: String,
     kind: LinkKind,
     target: Result<CanonUrl, Rejected>,
 }
 
-/// A missing requisite, as it is reported.
+/// A missing requisite in the form in which it is reported.
 #[derive(Debug)]
 pub(crate) struct MissingFile {
     pub(crate) url: String,
-    /// A page that loads it.
+    /// A page that loads the file.
     pub(crate) page: String,
     pub(crate) reason: String,
 }
@@ -52,7 +53,7 @@ pub(crate) struct Exported<'a> {
 }
 
 impl MissingRequisites {
-    /// Adds a requisite of `page`. `href`: as written in the page.
+    /// Adds a requisite of `page`. `href` is the link as written in the page.
     pub(super) fn add(
         &mut self,
         target: Result<CanonUrl, Rejected>,
@@ -141,7 +142,7 @@ impl Exported<'_> {
     }
 }
 
-/// Whether no page of the site is fetched until its robots.txt answers.
+/// Whether this response to the request for robots.txt forbids all pages of the site until robots.txt can be fetched.
 fn denies_all(file: &RobotsFile) -> bool {
     let status = (file.status != 0).then_some(file.status);
     matches!(aranha_robots::access(status), Access::DenyAll)

@@ -54,18 +54,19 @@ pub(crate) struct MirrorPlan {
     by_page: HashMap<PageKey, usize>,
     /// Pages that redirect, with the target of the redirect.
     moved: HashMap<PageKey, PageKey>,
-    /// Pages that were requested or refused, but have no content.
+    /// Pages that have records but no stored content, with the reason.
     absent: HashMap<PageKey, Absence>,
 }
 
 /// Why a page with records has no file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Absence {
-    /// The outcome of its last fetch, which stored no content.
+    /// The last fetch of the page had this outcome, and no content was stored.
     Outcome(Outcome),
-    /// The site answers in the same way for pages that do not exist.
+    /// The page is a soft 404: the site sends the same response for pages that do not exist.
     Soft404,
-    /// It redirects to a page that has no file. `None`: the target has no record.
+    /// The page redirects to a page that has no file, for which the last fetch had this outcome. `None`: the target has
+    /// no record.
     Redirect(Option<Outcome>),
 }
 
@@ -78,7 +79,7 @@ enum PageState {
     NotModified(Option<[u8; 20]>, Option<MirrorFile>),
     Moved(String),
     Gone(Absence),
-    /// Only errors so far. An older record decides, if there is one.
+    /// All records read so far are errors; this is the newest. If an older record is not an error, that record decides.
     Failed(Outcome),
 }
 
@@ -153,7 +154,7 @@ impl MirrorPlan {
         None
     }
 
-    /// Why a page that [`MirrorPlan::find`] does not find has no file. `None`: it has no record.
+    /// Why a page has no file, for a page that [`MirrorPlan::find`] does not find. `None`: the page has no record.
     pub(crate) fn absence(&self, url: &CanonUrl) -> Option<Absence> {
         let first = url.key();
         let Some(mut key) = self.moved.get(&first).copied() else {
@@ -220,7 +221,7 @@ fn note(
             found.insert(key, known);
         }
         None => {
-            // The newest error is kept.
+            // Records are read newest first, so the newest error is kept.
             found
                 .entry(key)
                 .or_insert(PageState::Failed(record.outcome));
