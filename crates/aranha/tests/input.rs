@@ -275,7 +275,7 @@ fn a_read_only_folder_is_rejected() {
 }
 
 /// A second crawl of a collection gets an error with the process ID of the first. Commands that read the collection
-/// work. The first crawl is not disturbed, and stops in order on a signal.
+/// work. The first crawl is not disturbed, and stops cleanly on SIGTERM.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_locked_collection_can_be_read_but_not_crawled() {
     // The pause is long enough that the first crawl is still running when it is stopped.

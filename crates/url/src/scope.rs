@@ -101,7 +101,7 @@ pub struct Judgement<'a> {
     pub rule: ScopeRule<'a>,
 }
 
-/// The deciding rule, displayed for example as `scope host: example.org is a seed's site` or `reject: ext:zip`.
+/// The deciding rule, displayed for example as `example.org is the site of a seed (--scope host)` or `reject: ext:zip`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ScopeRule<'a> {
@@ -400,17 +400,23 @@ impl fmt::Display for ScopeRule<'_> {
             ScopeRule::Reject(filter) => write!(out, "reject: {filter}"),
             ScopeRule::Filter(filter) => write!(out, "does not satisfy filter: {filter}"),
             ScopeRule::Tld(tld) => write!(out, "top-level domain: it is below .{tld}"),
-            ScopeRule::Prefix(prefix) => write!(out, "scope prefix: it is below a seed's {prefix}"),
-            ScopeRule::Host(site) => write!(out, "scope host: {site} is a seed's site"),
-            ScopeRule::Domain(domain) => write!(out, "scope domain: {domain} is a seed's domain"),
-            ScopeRule::Any => out.write_str("scope any: everything is wanted"),
+            ScopeRule::Prefix(prefix) => {
+                write!(out, "it is below a seed's folder {prefix} (--scope prefix)")
+            }
+            ScopeRule::Host(site) => write!(out, "{site} is the site of a seed (--scope host)"),
+            ScopeRule::Domain(domain) => {
+                write!(out, "{domain} is the domain of a seed (--scope domain)")
+            }
+            ScopeRule::Any => out.write_str("every URL is in scope (--scope any)"),
             ScopeRule::Requisite => out.write_str("page.assets: a page in scope loads it"),
             ScopeRule::Beyond { reach, name } => match reach {
-                Reach::Page => out.write_str("scope page: it is not a seed"),
-                Reach::Prefix => out.write_str("scope prefix: it is not below a seed"),
-                Reach::Host => write!(out, "scope host: {name} is not a seed's site"),
-                Reach::Domain => write!(out, "scope domain: {name} is not a seed's domain"),
-                Reach::Any => out.write_str("scope any"),
+                Reach::Page => out.write_str("it is not a seed (--scope page)"),
+                Reach::Prefix => {
+                    out.write_str("it is not below the folder of a seed (--scope prefix)")
+                }
+                Reach::Host => write!(out, "{name} is not the site of a seed (--scope host)"),
+                Reach::Domain => write!(out, "{name} is not the domain of a seed (--scope domain)"),
+                Reach::Any => out.write_str("--scope any"),
             },
         }
     }
@@ -515,7 +521,7 @@ mod tests {
             "http://example.org/b",
             1,
             false,
-            "scope page: it is not a seed",
+            "it is not a seed (--scope page)",
         );
     }
 
@@ -533,21 +539,21 @@ mod tests {
             "https://www.example.org/docs/z/",
             1,
             true,
-            "scope prefix: it is below a seed's /docs/",
+            "it is below a seed's folder /docs/ (--scope prefix)",
         );
         check(
             &scope,
             "http://example.org/docs",
             1,
             false,
-            "scope prefix: it is not below a seed",
+            "it is not below the folder of a seed (--scope prefix)",
         );
         check(
             &scope,
             "http://example.net/docs/",
             1,
             false,
-            "scope prefix: it is not below a seed",
+            "it is not below the folder of a seed (--scope prefix)",
         );
     }
 
@@ -562,28 +568,28 @@ mod tests {
             "https://example.org/x",
             1,
             true,
-            "scope host: example.org is a seed's site",
+            "example.org is the site of a seed (--scope host)",
         );
         check(
             &scope,
             "http://127.0.0.1:8080/x",
             1,
             true,
-            "scope host: 127.0.0.1:8080 is a seed's site",
+            "127.0.0.1:8080 is the site of a seed (--scope host)",
         );
         check(
             &scope,
             "http://127.0.0.1/x",
             1,
             false,
-            "scope host: 127.0.0.1 is not a seed's site",
+            "127.0.0.1 is not the site of a seed (--scope host)",
         );
         check(
             &scope,
             "https://news.example.org/",
             1,
             false,
-            "scope host: news.example.org is not a seed's site",
+            "news.example.org is not the site of a seed (--scope host)",
         );
     }
 
@@ -598,21 +604,21 @@ mod tests {
             "http://a.b.example.co.uk:81/",
             1,
             true,
-            "scope domain: example.co.uk is a seed's domain",
+            "example.co.uk is the domain of a seed (--scope domain)",
         );
         check(
             &scope,
             "http://other.co.uk/",
             1,
             false,
-            "scope domain: other.co.uk is not a seed's domain",
+            "other.co.uk is not the domain of a seed (--scope domain)",
         );
         check(
             &scope,
             "http://localhost/x",
             1,
             true,
-            "scope domain: localhost is a seed's domain",
+            "localhost is the domain of a seed (--scope domain)",
         );
     }
 
@@ -632,7 +638,7 @@ mod tests {
             "http://example.org/x",
             1,
             true,
-            "scope host: example.org is a seed's site",
+            "example.org is the site of a seed (--scope host)",
         );
         check(
             &scope,
@@ -653,7 +659,7 @@ mod tests {
             "http://opt.example/",
             1,
             false,
-            "scope host: opt.example is not a seed's site",
+            "opt.example is not the site of a seed (--scope host)",
         );
     }
 
@@ -713,7 +719,7 @@ mod tests {
             "http://example.org/x",
             3,
             true,
-            "scope any: everything is wanted",
+            "every URL is in scope (--scope any)",
         );
     }
 
@@ -732,7 +738,7 @@ mod tests {
         let style = "http://cdn.example/a.css";
         assert_eq!(
             judge(&scope, style, 1),
-            outside("scope page: it is not a seed")
+            outside("it is not a seed (--scope page)")
         );
         let scope = scope.with_requisites(true);
         let inside = (true, "page.assets: a page in scope loads it".to_owned());
@@ -748,7 +754,7 @@ mod tests {
             judge(&scope, "http://bad.example/a.css", 1),
             outside("black list: bad.example")
         );
-        check(&scope, style, 1, false, "scope page: it is not a seed");
+        check(&scope, style, 1, false, "it is not a seed (--scope page)");
     }
 
     #[test]

@@ -22,7 +22,7 @@ Examples:
   aranha robots allowed --agent aranha --file robots.txt --json < urls.txt
 
 Columns, separated by tabs: `allowed` or `refused`, URL, matching rule. Input that is neither a URL nor \
-a path goes to stderr with the reason, and the exit status is 1. With --json such input goes to stdout, too.";
+a path goes to stderr with the reason, and the exit status is 1. With --json, such input goes to stdout, in the order of the input.";
 
 /// Test robots.txt files (RFC 9309)
 #[derive(Subcommand, Debug)]

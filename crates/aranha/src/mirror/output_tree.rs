@@ -160,9 +160,9 @@ fn write_error(path: &Path, error: &io::Error) -> CommandError {
         ) || Errno::from_io_error(error) == Some(Errno::LOOP) =>
         {
             CommandError::failed(format!(
-                "cannot write to `{name}`: a file, folder or symbolic link with that name exists"
+                "cannot write to `{name}`: the name is taken by a file, folder or symbolic link"
             ))
-            .hint("name an empty folder; symbolic links are not followed")
+            .hint("name a new or empty folder; symbolic links are not followed")
         }
         _ => CommandError::failed(format!("cannot write {name}: {error}"))
             .hint("choose a folder that you are allowed to write to"),
