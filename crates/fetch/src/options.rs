@@ -26,7 +26,7 @@ pub struct Options {
     /// Maximum time from the end of the request to the first byte of the response.
     #[serde(with = "aranha_units::duration")]
     pub first_byte_timeout: Duration,
-    /// Maximum time between two reads that bring bytes.
+    /// Maximum time without receiving a byte, after the first byte of the response.
     #[serde(with = "aranha_units::duration")]
     pub idle_timeout: Duration,
     /// Maximum time of the whole fetch, from the call to the last byte of the response.

@@ -97,7 +97,7 @@ impl<'a> Exchange<'a> {
         }
     }
 
-    /// Waits for this time. Fails as soon as the client disconnects.
+    /// Waits for `duration`. Returns an error as soon as the client disconnects.
     pub(crate) async fn wait(&self, duration: Duration) -> io::Result<()> {
         if duration.is_zero() {
             return Ok(());

@@ -10,7 +10,7 @@ use crate::outline::{Markup, Outline, OutlineLink};
 use crate::resource::Resource;
 use crate::site::Site;
 
-/// Random stream of the texts.
+/// Key of the random stream for texts.
 const TEXT: u64 = 30;
 
 /// The HTML of a resource. Resources with the same [`text_key`] have the same text.

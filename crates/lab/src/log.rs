@@ -33,7 +33,7 @@ pub struct LoggedRequest {
     pub closed: Instant,
     /// HTTP status; 0 if no status line was sent.
     pub status: u16,
-    /// Bytes of the response on the wire, head included.
+    /// Number of bytes that were sent, including the head.
     pub bytes: u64,
     /// Whether the whole response was sent.
     pub complete: bool,
@@ -74,7 +74,7 @@ impl Question {
     pub const UNANSWERED: u16 = u16::MAX;
 }
 
-/// What two requests of a [`Violation`] have in common.
+/// The site or the address that the two requests of a [`Violation`] share.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum CourtesyScope {
     /// The site: the host name without `www.`.

@@ -101,7 +101,7 @@ impl Record {
         }
     }
 
-    /// The same record with another name.
+    /// Sets the name of the record.
     pub(crate) fn of(self, name: &str) -> Record {
         Record {
             name: Some(name.to_owned()),

@@ -11,9 +11,9 @@ use crate::hazard::Hazard;
 /// total number of pages does not depend on the seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
-    /// Pages of the smallest sites.
+    /// Number of pages of the smallest sites.
     pub smallest: usize,
-    /// Pages of the largest site.
+    /// Number of pages of the largest site.
     pub largest: usize,
 }
 

@@ -6,7 +6,7 @@ pub(crate) struct RequestHead {
     pub(crate) method: String,
     /// Path and query as sent. Scheme and host of an absolute target are removed.
     pub(crate) target: String,
-    /// `Host` in lower case, without port and final dot.
+    /// `Host` in lower case, without the port and without a final dot.
     pub(crate) host: String,
     /// `User-Agent`, empty if absent.
     pub(crate) agent: String,

@@ -110,8 +110,8 @@ pub(crate) async fn serve_honest(
     stream.shutdown().await
 }
 
-/// The next request and the time of its first byte. `None` if the client closed the connection, was idle too long, or
-/// sent a malformed or too long head.
+/// Reads the next request. Returns its head and the time of its first byte. `None` if the client closed the connection,
+/// was idle too long, or sent a malformed or too long head.
 async fn next_request(
     stream: &mut TlsStream<TcpStream>,
     buffer: &mut Vec<u8>,

@@ -216,8 +216,8 @@ impl HttpConnection<'_> {
         Exchange::new(ClientStream::Plain(&self.stream), &self.state.log, request)
     }
 
-    /// The next request and the time of its first byte. Its body is skipped. `None` if the client closed the
-    /// connection, was idle too long, or sent a malformed or too long head.
+    /// Reads the next request. Returns its head and the time of its first byte. Skips its body. `None` if the client
+    /// closed the connection, was idle too long, or sent a malformed or too long head.
     async fn next_request(&mut self) -> io::Result<Option<(Box<RequestHead>, Instant)>> {
         let mut started = self.last_read;
         loop {

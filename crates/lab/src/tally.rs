@@ -126,7 +126,8 @@ impl Lab {
 }
 
 impl CrawlTotals {
-    /// Adds a response to [`CrawlTotals::each_second`]. It ended at time `at` after the first request.
+    /// Counts a response in [`CrawlTotals::each_second`]. `at` is the time from the first request to the end of the
+    /// response.
     fn count_second(&mut self, at: Duration) {
         let second = at.as_secs() as usize;
         if self.each_second.len() <= second {

@@ -82,7 +82,8 @@ async fn fetch_robots(lab: &Lab, url: &CanonUrl, canonicaliser: &Canonicaliser) 
     }
 }
 
-/// A group of robots.txt: its user agents, and its rules. A rule is `true` for Allow, and a pattern.
+/// A group of robots.txt: its user agents, and its rules. A rule is a pattern, preceded by `true` for Allow or `false`
+/// for Disallow.
 type Group = (Vec<String>, Vec<(bool, String)>);
 
 /// Whether robots.txt allows `aranha` to fetch a path. The longest matching rule wins. Patterns may have one `*` and a

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use crate::{SimulatedSite, WebPlan};
 
-/// A kill may lose the check-ins of this time before it.
+/// A kill may lose the check-ins of the last ten seconds.
 const MAX_UNSAVED_MS: i64 = 10_000;
 /// Maximum number of violations that are stored. Further ones are only counted.
 const MAX_VIOLATIONS_KEPT: usize = 20;
@@ -87,7 +87,7 @@ struct RetryAfter {
     received: i64,
 }
 
-/// Time of an event that has not happened yet.
+/// Stands for the time of an event that has not happened yet. It is earlier than every real time.
 const LONG_AGO: i64 = i64::MIN / 2;
 
 const NO_RETRY_AFTER: RetryAfter = RetryAfter {
@@ -120,7 +120,7 @@ pub struct RequestAudit {
     pub request_hash: u64,
     /// Number of violations of each rule.
     pub violation_counts: BTreeMap<&'static str, u64>,
-    /// The first violations.
+    /// The first violations. Later ones are only counted.
     pub violations: Vec<CourtesyViolation>,
 }
 

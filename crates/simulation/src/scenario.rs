@@ -36,11 +36,11 @@ pub struct SimulatedCrawl {
     pub duration: Duration,
     /// How the crawl ends after `duration`.
     pub end: CrawlEnd,
-    /// Time from its end to the start of the next crawl.
+    /// Time from the end of this crawl to the start of the next.
     pub downtime: Duration,
 }
 
-/// Measurements during a scenario.
+/// A set of measurements, taken during a scenario.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sample {
     /// Simulated time since the start of the scenario.

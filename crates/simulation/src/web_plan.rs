@@ -1,6 +1,6 @@
 //! The parameters of a simulated web. They determine every site and page.
 
-/// Parameters of a simulated web. Percentages are of the sites.
+/// Parameters of a simulated web. Percentages are shares of all sites.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WebPlan {
     /// Seed of all pseudo-random numbers.

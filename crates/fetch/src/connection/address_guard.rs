@@ -111,7 +111,7 @@ impl AddressGuard {
         }
     }
 
-    /// Refuses the addresses in these black-list lines from now on.
+    /// Adds lines to the black list. Their addresses are refused from now on.
     pub(crate) fn extend_blacklist(&self, lines: &str) -> Result<(), BlacklistError> {
         let blacklist = self.blacklist.write();
         let mut blacklist = blacklist.unwrap_or_else(PoisonError::into_inner);

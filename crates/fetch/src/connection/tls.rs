@@ -28,7 +28,7 @@ use crate::{Failure, FetchSetupError};
 /// of sites that are visited at the same time.
 const CACHED_SERVERS: usize = 8192;
 
-/// Number of session tickets that rustls keeps for each server. The size of its cache is given in tickets.
+/// Number of session tickets that rustls keeps for each server. The size of the session cache must be given in tickets.
 const TICKETS_PER_SERVER: usize = 8;
 
 /// Maximum number of stored certificate errors. When the map is full, it is cleared.

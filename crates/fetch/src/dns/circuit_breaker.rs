@@ -118,7 +118,7 @@ impl CircuitBreaker {
                     return None;
                 }
                 self.open_since.send_replace(Some(Instant::now()));
-                // Not a warning, because the engine reports the outage to the user.
+                // The level is not `warn`, because the engine also reports the outage to the user.
                 info!(
                     unanswered = state.unanswered,
                     queries, "DNS circuit breaker open: look-ups wait until a name server answers"
@@ -175,7 +175,7 @@ impl BreakerState {
             self.unanswered -= usize::from(!oldest.answered);
         }
         self.unanswered += usize::from(!answered);
-        // Only unanswered names are needed, as candidates for a probe.
+        // The names of answered queries are not stored, because only unanswered names are probed.
         let name = if answered { "" } else { name }.into();
         self.recent.push_back(SentQuery { name, answered });
     }
@@ -201,7 +201,7 @@ fn domain(name: &str) -> &str {
     psl::domain_str(name).unwrap_or(name)
 }
 
-/// Registers a look-up as waiting until it is dropped.
+/// Registers a look-up as waiting. Dropping the ticket ends the registration.
 struct WaitTicket<'a> {
     breaker: &'a CircuitBreaker,
     ticket: u64,

@@ -298,7 +298,7 @@ impl<S: AddressLookup> Resolver<S> {
         cache.store(name, result, expires_ms, now_ms)
     }
 
-    /// Removes the addresses that the guard refuses. Returns the refusal if none remains.
+    /// Removes the addresses that the guard refuses. If none remains, returns the guard's refusal.
     fn check_addresses(&self, result: ResolveResult) -> ResolveResult {
         let mut resolved = result?;
         let mut refusal = Failure::DnsNoAddress;

@@ -16,7 +16,7 @@ const MAX_LINE: usize = 8 << 10;
 /// Maximum number of stored byte ranges.
 const MAX_RANGES: usize = 1024;
 
-/// The state of reading a chunked body.
+/// Parses a chunked body as it arrives.
 #[derive(Debug, Default)]
 pub(crate) struct ChunkReader {
     state: ChunkState,

@@ -12,13 +12,13 @@ use crate::{Headers, ResponseRemark};
 pub(crate) enum ResponseFraming {
     /// There is no body, whatever the headers say (status 204 and 304).
     Empty,
-    /// After this many bytes.
+    /// The body ends after this many bytes.
     Length(u64),
-    /// After this many bytes, or when the connection is closed before that.
+    /// The body ends after this many bytes, or earlier if the connection is closed.
     UpTo(u64),
-    /// After the last chunk.
+    /// The body ends after the last chunk.
     Chunked(ChunkReader),
-    /// When the connection is closed.
+    /// The body ends when the connection is closed.
     Close,
 }
 

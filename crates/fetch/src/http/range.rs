@@ -37,7 +37,8 @@ pub(crate) fn truncation(headers: &Headers, last_byte: u64) -> Option<Truncated>
     }
 }
 
-/// Parses `bytes 0-499/1234`: the first byte, the last byte and the total length, which may be `*`.
+/// Parses a value such as `bytes 0-499/1234`. Returns the first byte, the last byte, and the total length, which is
+/// `None` for `*`.
 fn content_range(text: &str) -> Option<(u64, u64, Option<u64>)> {
     let (unit, rest) = text.split_at_checked(5)?;
     if !unit.eq_ignore_ascii_case("bytes") {

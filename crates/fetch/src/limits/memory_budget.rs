@@ -41,7 +41,7 @@ const MEDIUM_POOL_SIZE: usize = 4 << 20;
 /// Buffers with a larger capacity are freed instead of pooled.
 const MAX_POOLED: usize = LARGE_POOL_SIZE / 2;
 
-/// A share of the budget. Dropping it releases the share.
+/// A share of the budget. It is released when dropped.
 pub(crate) type MemoryShare = OwnedSemaphorePermit;
 
 /// The memory budget of all fetches.

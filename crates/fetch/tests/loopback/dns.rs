@@ -205,7 +205,7 @@ async fn a_dead_server_is_skipped() {
     );
 }
 
-/// Other servers are queried while the slow one has not answered. Its answer is used when it arrives.
+/// While the slow server has not answered, other servers are queried. The slow server's answer is used when it arrives.
 #[tokio::test(start_paused = true)]
 async fn a_slow_answer_within_the_timeout_is_used() {
     let (slow, received) = start().await;

@@ -1,4 +1,4 @@
-//! Requests through a proxy.
+//! Tests of requests through a proxy.
 
 use std::net::{IpAddr, Ipv4Addr};
 

@@ -86,9 +86,9 @@ pub(super) fn brotli(size: u64) -> Vec<u8> {
     bits.bytes
 }
 
-/// Insert-and-copy command: one literal, copy length of at least 2118.
+/// The Brotli command that inserts one literal and copies at least 2118 bytes.
 const COMMAND: u32 = 384 + (1 << 3) + 7;
-/// The distance code for 1 and 2.
+/// The Brotli code for the distances 1 and 2.
 const DISTANCE: u32 = 16;
 
 /// Writes bits, lowest bit first.

@@ -1,7 +1,7 @@
 //! A site that serves one browser only and reports an unsupported browser to every other client.
 //!
-//! Cloaking (Viuva Negra 4.2, T9). The crawler must recognise and report cloaking. It must not claim to be a browser
-//! (N9). Every path serves the same page.
+//! This is called cloaking (Viuva Negra 4.2, T9). The crawler must recognise and report cloaking. It must not claim to
+//! be a browser (N9). Every path serves the same page.
 
 use std::io;
 

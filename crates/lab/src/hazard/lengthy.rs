@@ -1,7 +1,7 @@
 //! URLs of 68 KB in a link, a redirect and a base element, a host name of 68 KB, and a URL of 3 KB, which is valid.
 //!
-//! U6, T1, Chakrabarti 2.3.6, Viuva Negra 5.4 (longer URLs are discarded). RFC 9110, 4.1 recommends support for 8,000
-//! octets.
+//! U6, T1, Chakrabarti 2.3.6, Viuva Negra 5.4 (URLs above a maximum length are discarded). RFC 9110, 4.1 recommends
+//! support for 8,000 octets.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! A maze of generated text: every path is a new page with links to ten more.
+//! A maze of generated text: every path is a different page, with links to ten others.
 //!
 //! Imitates Iocaine (2024) and similar tools. Every request for a path gets the same page. No two paths have similar
 //! pages, so duplicate detection does not recognise the maze (D5, D7).

@@ -1,7 +1,7 @@
 //! Sitemaps with entity expansion, loops, endless depth, and external entities that name local files.
 //!
-//! "Billion laughs" (2003), external entities (XXE, CWE-611), and sitemap indexes that list themselves and each other.
-//! robots.txt names the sitemaps, as the sitemaps.org protocol specifies.
+//! The attacks are "billion laughs" (2003), external entities (XXE, CWE-611), and sitemap indexes that list themselves
+//! and each other. robots.txt names the sitemaps, as the sitemaps.org protocol specifies.
 
 use std::fmt::Write as _;
 use std::io;

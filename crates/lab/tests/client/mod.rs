@@ -11,7 +11,7 @@ use aranha_lab::Lab;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-/// A decoded response.
+/// A response whose transfer and content codings have been removed.
 #[derive(Debug)]
 pub(crate) struct Response {
     pub(crate) status: u16,

@@ -38,7 +38,7 @@ struct Arguments {
     /// Seed of the generated web.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Pages of the largest sites.
+    /// Maximum number of pages of a site.
     #[arg(long, alias = "largest", default_value_t = 20)]
     max_pages: u32,
     /// Sites visited at the same time.
