@@ -133,12 +133,42 @@ pub(crate) struct Settings {
 
 impl Settings {
     /// All layers above the defaults. `collection` is the configuration file of the collection, if there is one.
+    ///
+    /// `--accept` and `--reject` add to the filters of a collection.
     pub(crate) fn layers(&self, collection: Option<PathBuf>) -> Layers {
-        Layers {
+        let exists = collection.is_some();
+        let mut layers = Layers {
             profile: self.profile.clone(),
             files: collection.into_iter().chain(self.config.clone()).collect(),
-            flags: self.flags(),
-        }
+            flags: FlagValues::default(),
+        };
+        layers.flags = if exists && self.has_filters() {
+            // An error in a file is reported when all layers are loaded.
+            let stored = Config::load(&layers).unwrap_or_default().0.crawl;
+            let both = |before: Vec<String>, more: &[String]| {
+                if more.is_empty() {
+                    return Vec::new();
+                }
+                let new = more.iter().filter(|filter| !before.contains(filter));
+                before.iter().chain(new).cloned().collect()
+            };
+            let accept = both(stored.accept, &self.accept);
+            let reject = both(stored.reject, &self.reject);
+            Self {
+                accept,
+                reject,
+                ..self.clone()
+            }
+            .flags()
+        } else {
+            self.flags()
+        };
+        layers
+    }
+
+    /// Whether the command line has `--accept` or `--reject`.
+    pub(crate) fn has_filters(&self) -> bool {
+        !self.accept.is_empty() || !self.reject.is_empty()
     }
 
     /// The settings that a new collection saves: without limits, `--continuous` and `--log`.

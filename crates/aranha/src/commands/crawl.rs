@@ -1,6 +1,6 @@
 //! `aranha crawl`: start a crawl, or continue one.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use aranha_engine::Config;
 use aranha_url::Canonicaliser;
@@ -53,7 +53,11 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     let file = arguments.collection.configuration();
     let (config, _) = settings::load(&arguments.settings.layers(file.clone()))?;
-    let (lasting, origins) = settings::load(&arguments.settings.lasting().layers(file))?;
+    let (lasting, origins) = settings::load(&arguments.settings.lasting().layers(file.clone()))?;
+    let changed_config = match file {
+        Some(file) if arguments.settings.has_filters() => add_filters(&file, &lasting)?,
+        _ => None,
+    };
     let canon = Canonicaliser::new(config.url.clone());
     let mut texts: Vec<_> = input::named(&arguments.urls).collect();
     for file in &arguments.seeds {
@@ -64,12 +68,26 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     let session = Session {
         folder: &arguments.collection.folder,
         saved_config: lasting.show_own(&origins),
+        changed_config,
         config,
         seeds,
         again: arguments.again,
         mode: OutputMode::choose(arguments.json, arguments.quiet),
     };
     runtime()?.block_on(session.run())
+}
+
+/// The text of the collection's configuration file with the filters of `config`; `None` if it has them already.
+fn add_filters(file: &Path, config: &Config) -> Result<Option<String>, CommandError> {
+    let text = std::fs::read_to_string(file).map_err(|error| {
+        CommandError::failed(format!("cannot read {}: {error}", file.display()))
+    })?;
+    let changed = config.with_filters(&text).ok_or_else(|| {
+        CommandError::usage(format!("cannot add the filters to {}", file.display())).hint(
+            "write them into the section [crawl] of that file, and omit --accept and --reject",
+        )
+    })?;
+    Ok(Some(changed).filter(|changed| *changed != text))
 }
 
 /// Requires a contact, which is sent with every request (N9). With `--allow-private` the contact is optional.

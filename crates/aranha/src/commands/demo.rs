@@ -84,6 +84,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
         let session = Session {
             folder: &folder,
             saved_config: config.show_own(&origins),
+            changed_config: None,
             config,
             seeds,
             again: false,

@@ -33,6 +33,8 @@ pub(crate) struct Session<'a> {
     pub(crate) config: Config,
     /// Content of `aranha.toml` in a new collection.
     pub(crate) saved_config: String,
+    /// New content of `aranha.toml` in a collection that exists: with the filters of the command line.
+    pub(crate) changed_config: Option<String>,
     pub(crate) seeds: Vec<CanonUrl>,
     /// Make every fetched page due now (`--again`).
     pub(crate) again: bool,
@@ -47,6 +49,7 @@ impl Session<'_> {
             folder,
             config,
             saved_config,
+            changed_config,
             seeds,
             again,
             mode,
@@ -68,7 +71,14 @@ impl Session<'_> {
         warn_about_connections(&config, mode);
         collection::create(folder)?;
         let mut frontier = Embedded::open(folder, config.frontier.clone())?;
-        save_configuration(&collection, &saved_config)?;
+        save_configuration(&collection, &saved_config, changed_config.as_deref())?;
+        if changed_config.is_some() {
+            let file = collection.configuration();
+            mode.message(&format!(
+                "added the filters to {}; later crawls use them too",
+                file.display()
+            ));
+        }
         let now = Clock::new().now();
         let seeds: Vec<Seed> = seeds.iter().map(Seed::of).collect();
         frontier.seed(now, &seeds)?;
@@ -106,12 +116,19 @@ fn warn_about_connections(config: &Config, mode: OutputMode) {
     }
 }
 
-/// Writes `aranha.toml`, unless the collection has one. Even after a crash, the file is complete or absent.
-fn save_configuration(collection: &Collection, text: &str) -> Result<(), CommandError> {
+/// Writes `aranha.toml`, or its new content if the collection has one. The file is complete or absent, also after a
+/// absent.
+fn save_configuration(
+    collection: &Collection,
+    text: &str,
+    changed: Option<&str>,
+) -> Result<(), CommandError> {
     let path = collection.configuration();
-    if path.exists() {
-        return Ok(());
-    }
+    let text = match changed {
+        Some(changed) => changed,
+        None if path.exists() => return Ok(()),
+        None => text,
+    };
     aranha_engine::replace_file(&path, text).map_err(|error| {
         CommandError::cannot_write(
             &path,

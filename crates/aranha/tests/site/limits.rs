@@ -110,6 +110,29 @@ fn new_filters_apply_to_queued_pages() {
     assert_eq!(outcomes(&collection)["/calendar/1"], "out of scope");
 }
 
+/// Filters of a later crawl are added to those of the collection, and kept for the crawls that follow.
+#[test]
+fn filters_of_a_later_crawl_are_kept() {
+    let site = ScriptedSite::start(|path, _, _| match path {
+        "/" => links(&["/a.zip", "/calendar/1", "/news"]),
+        "/robots.txt" => String::new(),
+        _ => page(path),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    run(crawl(&collection, &site.url("/")).args(["--pages", "1", "--reject", "ext:zip"]));
+    run(crawl(&collection, &site.url("/")).args(["--reject", "path:/calendar/*"]));
+    run(crawl(&collection, &site.url("/")).arg("--again"));
+    assert_eq!(site.requests(), ["/", "/news", "/", "/news"]);
+    let shown = aranha()
+        .args(["config", "show", "--json", "-c"])
+        .arg(&collection)
+        .output();
+    let shown: serde_json::Value = serde_json::from_slice(&shown.unwrap().stdout).unwrap();
+    let expected = serde_json::json!(["ext:zip", "path:/calendar/*"]);
+    assert_eq!(shown["crawl.reject"]["value"], expected);
+}
+
 #[test]
 fn a_refused_address_can_be_allowed_later() {
     let site = ScriptedSite::start(|path, _, _| {

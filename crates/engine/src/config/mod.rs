@@ -15,6 +15,7 @@
 mod check;
 mod crawl;
 mod derive;
+mod edit;
 mod error;
 mod layer;
 mod leaf;
@@ -132,6 +133,21 @@ impl Config {
     /// later crawls use the same configuration.
     pub fn show_own(&self, origins: &Origins) -> String {
         show::own(self, origins)
+    }
+
+    /// The text of a configuration file with the filters `crawl.accept` and `crawl.reject` of this configuration. Other
+    /// values and comments are kept. `None` if the section `[crawl]` of the text cannot be extended.
+    pub fn with_filters(&self, text: &str) -> Option<String> {
+        let mut text = text.to_owned();
+        for (name, list) in [
+            ("accept", &self.crawl.accept),
+            ("reject", &self.crawl.reject),
+        ] {
+            if !list.is_empty() {
+                text = edit::set_list(&text, "crawl", name, list)?;
+            }
+        }
+        Some(text)
     }
 }
 
