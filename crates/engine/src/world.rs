@@ -40,8 +40,18 @@ struct SimulatedParts {
 impl World {
     /// The real clock, network and archive.
     pub fn real() -> Self {
+        Self::with_clock(Clock::new())
+    }
+
+    /// The real network and archive. The clock starts at `now` (unix milliseconds), so that a test can crawl on another
+    /// day.
+    pub fn real_at(now: i64) -> Self {
+        Self::with_clock(Clock::at(now))
+    }
+
+    fn with_clock(clock: Clock) -> Self {
         Self {
-            clock: Clock::new(),
+            clock,
             simulated: None,
         }
     }

@@ -7,6 +7,7 @@
 
 mod assets;
 mod black_list;
+mod daily;
 mod dns;
 mod frontier_files;
 mod limits;

@@ -275,6 +275,13 @@ pub(crate) fn decide_unfetched(
     match &page.past {
         _ if matches!(outcome, Outcome::Blocked | Outcome::OutOfScope) => {}
         Some(past) => keep_version(&mut verdict, site, page, past, policy),
+        // The rules may change: robots.txt is fetched again every day.
+        None if outcome == Outcome::RobotsRefused => {
+            if policy.config.revisit.policy != Policy::Never {
+                let due = policy.schedule.in_next_round(site.key.0, site.now);
+                verdict.next = NextVisit::NextRound { due };
+            }
+        }
         None => verdict.next = next_round(site, outcome, policy),
     }
     verdict

@@ -543,12 +543,16 @@ fn pages_that_are_not_fetched() {
             assert_eq!(decide(outcome, &page), Verdict::done(1), "{outcome}");
         }
     }
-    // robots.txt may allow a known page again; a page that was never fetched is done.
+    // robots.txt may allow the page later.
     let verdict = decide(Outcome::RobotsRefused, &known_page(1));
     assert!(matches!(verdict.next, NextVisit::Revisit { .. }));
     assert_eq!((verdict.tries, verdict.kept), (1, KeptVersion::Earlier));
     assert_eq!((verdict.state, verdict.signal), (None, None));
-    assert_eq!(decide(Outcome::RobotsRefused, &page(1)), Verdict::done(1));
+    let verdict = decide(Outcome::RobotsRefused, &page(1));
+    assert!(matches!(verdict.next, NextVisit::NextRound { .. }));
+    let never = policy(Policy::Never);
+    let verdict = decide_unfetched(&site(), Outcome::RobotsRefused, &page(1), &never);
+    assert_eq!(verdict, Verdict::done(1));
     let verdict = decide(Outcome::Protocol, &page(1));
     assert!(matches!(verdict.next, NextVisit::NextRound { .. }));
 }

@@ -1,0 +1,69 @@
+//! Crawls on different days: the engine's clock starts at a time that the test chooses. The servers are real.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use aranha_engine::config::{Config, Layers};
+use aranha_engine::{Collection, Node, Stop, World};
+use aranha_frontier::{Embedded, Frontier, Seed};
+use aranha_url::Canonicaliser;
+
+use crate::scripted_site::{ScriptedSite, links, page};
+use crate::{outcomes, settings};
+
+const HOUR: i64 = 3_600_000;
+const DAY: i64 = 24 * HOUR;
+/// Midnight in UTC.
+const START: i64 = 20_500 * DAY;
+
+/// Crawls the site to the end. The crawl begins at `now`, unix milliseconds.
+fn crawl_at(now: i64, folder: &Path, site: &ScriptedSite) {
+    let file = settings(
+        folder,
+        "[crawl]\npause = \"0s\"\n[fetch]\nallow_private = true\n[revisit]\npolicy = \"fixed\"\nevery = \"1d\"\n",
+    );
+    let files = vec![file];
+    let layers = Layers {
+        files,
+        ..Layers::default()
+    };
+    let (config, _) = Config::load(&layers).unwrap();
+    let root = folder.join("c");
+    let collection = Collection::at(&root);
+    let resumed = collection.exists();
+    collection.create().unwrap();
+    let canon = Canonicaliser::new(config.url.clone());
+    let seed = Seed::of(&canon.canon(&site.url("/")).unwrap());
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let mut frontier = Embedded::open(&root, config.frontier.clone()).unwrap();
+        frontier.seed(now, &[seed]).unwrap();
+        let (world, frontier) = (World::real_at(now), Box::new(frontier));
+        let stop = Stop::new();
+        let node = Node::open_in(&world, &collection, config, frontier, resumed, stop).unwrap();
+        node.run().await.unwrap();
+    });
+}
+
+/// A page that robots.txt refuses is considered again in the next round, when robots.txt has been fetched again.
+#[test]
+fn a_refused_page_is_fetched_when_robots_txt_allows_it() {
+    let crawls = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&crawls);
+    let site = ScriptedSite::start(move |path, _, _| match path {
+        "/robots.txt" if counter.load(Relaxed) < 2 => page("User-agent: *\nDisallow: /private\n"),
+        "/robots.txt" => String::new(),
+        "/" => links(&["/private"]),
+        _ => page(path),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    for day in 0..3 {
+        crawls.store(day, Relaxed);
+        // 30 hours apart, so that every page is due.
+        crawl_at(START + day as i64 * 30 * HOUR, folder.path(), &site);
+        let expected = if day < 2 { "robots.txt refused" } else { "200" };
+        let found = outcomes(&folder.path().join("c"));
+        assert_eq!(found["/private"], expected, "crawl {day}");
+    }
+}
