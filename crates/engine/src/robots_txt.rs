@@ -53,6 +53,8 @@ pub(crate) struct RobotsFetch {
     pub(crate) file: RobotsFile,
     /// The outcome of the last request, for the retry table.
     pub(crate) outcome: Outcome,
+    /// The host name of the last request does not exist (NXDOMAIN).
+    pub(crate) no_such_name: bool,
     /// `Retry-After` of the last response.
     pub(crate) retry_after: Option<Duration>,
     /// All requests, for the archive and the crawl log.
@@ -75,6 +77,7 @@ pub(crate) async fn request(
             body: Vec::new(),
         },
         outcome: Outcome::Timeout,
+        no_such_name: false,
         retry_after: None,
         done: Vec::new(),
     };
@@ -85,6 +88,7 @@ pub(crate) async fn request(
         let (_, fetched) =
             collect::request(context, session, &url, &[], RequestKind::RobotsTxt).await;
         fetch.retry_after = read_retry_after(&fetched);
+        fetch.no_such_name = matches!(fetched, Err(Failure::DnsNotFound));
         *allowed_at = Instant::now() + context.config().crawl.pause;
         let (completed, end) = store(context, &url, began, fetched).await;
         fetch.outcome = completed.record.outcome;

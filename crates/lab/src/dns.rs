@@ -1,9 +1,9 @@
 //! The lab's DNS server, over UDP and TCP on one port of 127.0.0.1.
 //!
-//! Every name of the plan has one A record; other names do not exist. Responses repeat the question and keep the upper
-//! and lower case of its name. Negative responses have a SOA record, which limits their lifetime in caches. The
-//! response for the name of a hazard comes from the hazard ([`Hazard::resolve`](crate::Hazard)). `packet.rs` encodes
-//! the messages.
+//! Every name of the plan has one A record. The bare name of a `www.` host exists without records. Other names do not
+//! exist. Responses repeat the question and keep the upper and lower case of its name. Negative responses have a SOA
+//! record, which limits their lifetime in caches. The response for the name of a hazard comes from the hazard
+//! ([`Hazard::resolve`](crate::Hazard)). `packet.rs` encodes the messages.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -138,7 +138,12 @@ fn response(
         return DnsResponse::Code(packet::NOT_IMPLEMENTED);
     }
     let Some(address) = shared.web.address(&question.name) else {
-        return DnsResponse::Code(packet::NO_SUCH_NAME);
+        let below = format!("www.{}", question.name);
+        return match shared.web.address(&below) {
+            // A name with a name below it exists, even without records (RFC 8020).
+            Some(_) => DnsResponse::Records(Vec::new()),
+            None => DnsResponse::Code(packet::NO_SUCH_NAME),
+        };
     };
     match shared.web.hazard_site(&question.name) {
         Some(site) => site.hazard.resolve(&Lookup {

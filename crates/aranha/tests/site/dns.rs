@@ -6,12 +6,13 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use crate::outcomes;
-use crate::scripted_site::{ScriptedSite, crawl, links, page, run};
+use crate::scripted_site::{ScriptedSite, crawl, links, page, run, status};
 
 /// The answer to a query.
 enum DnsAnswer {
     /// One A record for each address 127.0.0.N, where N is in this list. A query for another type gets no records.
     Loopback(&'static [u8]),
+    NoSuchName,
 }
 
 /// A DNS server whose answers are a function of the name.
@@ -36,6 +37,7 @@ impl DnsServer {
                 let mut answer = query[..end + 4].to_vec();
                 answer[2..12].copy_from_slice(&[0x81, 0x80, 0, 1, 0, 0, 0, 0, 0, 0]);
                 match script(&name) {
+                    DnsAnswer::NoSuchName => answer[3] = 0x83,
                     DnsAnswer::Loopback(hosts) if record_type == 1 => {
                         answer[7] = hosts.len() as u8;
                         for host in hosts {
@@ -89,4 +91,32 @@ fn every_address_of_a_name_is_tried() {
     assert_eq!(outcomes(folder.path()), expected.into());
     let queries = dns.queries.lock().unwrap().len();
     assert_eq!(queries, 2, "A and AAAA, once for both pages");
+}
+
+/// The name above `www.dead.example` does not exist, so `www.dead.example` does not exist either (RFC 8020) and is not
+/// looked up.
+#[test]
+fn a_name_that_does_not_exist_costs_one_query_of_each_type() {
+    let site = ScriptedSite::start(|path, _, _| match path {
+        "/" => links(&["http://dead.example/"]),
+        _ => status("404 Not Found"),
+    });
+    let dns = DnsServer::start(|name| match name {
+        "live.example" => DnsAnswer::Loopback(&[1]),
+        _ => DnsAnswer::NoSuchName,
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let seed = format!("http://live.example:{}/", site.port);
+    run(&mut dns.crawl(folder.path(), &seed));
+    let queries = dns.queries.lock().unwrap();
+    let mut dead: Vec<_> = queries
+        .iter()
+        .filter(|(name, _)| name.ends_with("dead.example"))
+        .cloned()
+        .collect();
+    dead.sort();
+    assert_eq!(
+        dead,
+        [1, 28].map(|record_type| ("dead.example".to_owned(), record_type))
+    );
 }

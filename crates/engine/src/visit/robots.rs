@@ -26,7 +26,7 @@ impl Visit {
         }
         let mut fetch = self.fetch_robots().await?;
         if fetch.outcome == Outcome::DnsNotFound
-            && let Some(twin) = self.twin()
+            && let Some(twin) = self.twin(fetch.no_such_name)
         {
             // Often only one of the two names exists, with or without `www.` (U3).
             self.batch.done.append(&mut fetch.done);
@@ -90,11 +90,13 @@ impl Visit {
         Some(fetch)
     }
 
-    /// The origin under the site's other name, with or without `www.`.
-    fn twin(&self) -> Option<String> {
+    /// The origin under the site's other name, with or without `www.`. `no_such_name`: the name server answered that the
+    /// first name does not exist. Then no name below it exists (RFC 8020), so `www.` is not tried.
+    fn twin(&self, no_such_name: bool) -> Option<String> {
         let (scheme, authority) = self.site.facts().origin.split_once("://")?;
         let twin = match authority.strip_prefix("www.") {
             Some(bare) => format!("{scheme}://{bare}"),
+            None if no_such_name => return None,
             None => format!("{scheme}://www.{authority}"),
         };
         let url = self.context.policy.canon.canon(&format!("{twin}/")).ok()?;
