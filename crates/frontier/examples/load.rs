@@ -75,7 +75,7 @@ struct LoadVisit {
     next_page: u64,
 }
 
-/// Minimum ratio of the last rate to the higher of the first two.
+/// Minimum ratio of the mean rate of the last lines to the higher rate of the first two lines.
 const MIN_RATE_RATIO: f64 = 0.8;
 const MAX_MEMORY: u64 = 1 << 30;
 
@@ -145,7 +145,8 @@ fn bytes_written() -> u64 {
 /// Processor time of all other threads.
 fn other_threads() -> Duration {
     let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // User and system time in hundredths of a second, the 12th and 13th field after the name, which may contain spaces.
+    // The fields are counted from the end of the program name, because the name may contain spaces. The 12th and 13th
+    // field are user and system time in hundredths of a second.
     let rest = text.rsplit(')').next().unwrap_or_default();
     let ticks = rest.split_whitespace().skip(11).take(2);
     let ticks: u64 = ticks.filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
@@ -504,7 +505,7 @@ fn one_site(folder: &Path, count: u64) -> Result<(), FrontierError> {
             if is_large {
                 show(name, took, &lease);
             }
-            // Other sites are not due again.
+            // Only the large site becomes due again.
             let due = if is_large { now } else { i64::MAX };
             let mut visit = begin(lease);
             let mut entry = check_in(&mut visit, now, 1_000_000, 256, &mut random);

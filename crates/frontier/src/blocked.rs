@@ -1,4 +1,4 @@
-//! A block on a site: the site is not visited and its pages are kept until it is unblocked.
+//! A block on a site: the site is not visited until it is unblocked. Its queue and its stored pages are kept.
 
 use std::fmt;
 

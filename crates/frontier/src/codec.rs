@@ -70,7 +70,7 @@ pub fn put_str(out: &mut Vec<u8>, text: &str) {
     out.extend_from_slice(text.as_bytes());
 }
 
-/// Decodes the output of the functions above.
+/// Decodes what [`put_varint`], `put_signed` and [`put_str`] have written.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader<'a> {
     rest: &'a [u8],
@@ -263,8 +263,8 @@ impl Packer {
                     let mut decompressor = self.decompressor.borrow_mut();
                     decompressor.decompress_to_buffer(packed, text).ok()?
                 } else {
-                    // Decompressed LZ4 data is at most 255 times longer. A larger length is damage; no memory is
-                    // allocated for it.
+                    // LZ4 data expands to at most 255 times its length. If the envelope states a larger length, the
+                    // block is damaged, and no memory is allocated for it.
                     if length / 255 > packed.len() {
                         return None;
                     }

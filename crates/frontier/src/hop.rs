@@ -60,8 +60,9 @@ impl Hop {
         Hop::ALL.into_iter().find(|hop| *hop as u8 == letter)
     }
 
-    /// The kind of a stored page. Versions up to 0.1 wrote `S` for forms and for signals. A form is always found on a
-    /// page, and a signal never is, so an empty `via` means a signal.
+    /// The hop of a stored page, from its letter. Versions up to 0.1 wrote `S` for both forms and signals. The `via` of
+    /// a form is the page that contains the form, and the `via` of a signal is empty, so `S` with an empty `via` is a
+    /// signal.
     pub(crate) fn from_stored(letter: u8, via: &str) -> Option<Hop> {
         match letter {
             b'S' if via.is_empty() => Some(Hop::Signal),

@@ -125,9 +125,10 @@ pub trait Frontier: Send {
     /// revisit keep their due time. Call this before visits begin, because it ignores the courtesy pause.
     fn make_due(&mut self, now: i64, seeds: &[Seed]) -> Result<(), FrontierError>;
 
-    /// Make every known page due now: pages that wait for a retry or a revisit, pages that have no next visit, and the
-    /// queues of sites that wait. A page with a past gets a claim with this source, unless it has a claim already.
-    /// Blocked sites are not changed. Call this before visits begin, because it ignores the courtesy pause.
+    /// Make every known page due now: pages that wait for a retry or a revisit, pages that have no next visit, and
+    /// queued pages of sites that are not due yet. A page with a past gets a claim with this source, unless it has a
+    /// claim already. Blocked sites are not changed. Call this before visits begin, because it ignores the courtesy
+    /// pause.
     fn make_all_due(&mut self, now: i64, source: u8) -> Result<(), FrontierError>;
 
     /// Apply claims from outside that pages have changed or are new. Known pages that wait for a revisit are visited
@@ -200,7 +201,7 @@ pub trait Frontier: Send {
     /// running merges end.
     fn tidy(&mut self, now: i64, budget: Duration) -> Result<bool, FrontierError>;
 
-    /// Write all gathered links to link runs, so that their sites become due. Call it at an orderly stop. During a
+    /// Write all gathered links to link runs, so that their sites become due. Call it when a crawl ends. During a
     /// crawl, `check_out` writes gathered links when no site is due.
     fn flush(&mut self, now: i64) -> Result<(), FrontierError>;
 }

@@ -50,12 +50,12 @@ pub struct Claim {
     pub source: u8,
     /// Trust in the claim, 0 to 1. The time until the next visit is shortened by this share.
     pub weight: f64,
-    /// Number of milliseconds after the last visit in which changes are ignored.
+    /// A change within this many milliseconds after the last visit is ignored.
     pub gap: i64,
 }
 
 impl Claim {
-    /// Whether the page changed after the last visit, by more than [`Claim::gap`].
+    /// Whether the page changed more than [`Claim::gap`] milliseconds after the last visit.
     pub(crate) fn is_news(&self, past: &Past) -> bool {
         self.at > past.visited.max(past.time).saturating_add(self.gap)
     }

@@ -343,7 +343,8 @@ pub struct CheckIn {
     pub then: Then,
 }
 
-/// Change of a site's window at a check-in. Pages returned in [`CheckedIn::more`] are appended to the result.
+/// Change of a site's window at a check-in. After the change, the frontier appends the pages that it returns in
+/// [`CheckedIn::more`] to the window.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum WindowUpdate {
     /// The window is exactly these pages, in this order.

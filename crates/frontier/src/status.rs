@@ -64,7 +64,7 @@ pub struct FrontierStatus {
     /// Earliest time at which a check-out can return a lease; may be in the past. `None` if only new seeds or the
     /// check-ins of visits can add work.
     pub next_due: Option<i64>,
-    /// Earliest time of a revisit, among the sites that have nothing else to fetch.
+    /// Earliest due time among the sites that have only revisits to do.
     pub next_revisit: Option<i64>,
     /// Bytes of the database, its write-ahead log and the link runs.
     pub disk: u64,

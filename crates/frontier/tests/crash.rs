@@ -247,8 +247,8 @@ fn acknowledged_check_ins_survive_a_kill() {
     }
     for page in &windows {
         let found = frontier.explain(&url(page)).expect("explains");
-        // The page may have a record instead, if the child was killed after storing the record and before acknowledging
-        // it.
+        // The page does not wait any more if the child fetched it and stored its record, but was killed before it
+        // printed the record.
         assert!(
             found.waiting.is_some() || !found.records.is_empty(),
             "{page} was checked in and does not wait"

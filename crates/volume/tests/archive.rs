@@ -239,7 +239,7 @@ fn nodes_have_counters_of_their_own() {
         let has = |path: &&PathBuf| path.to_string_lossy().contains(part);
         assert_eq!(names.iter().filter(has).count(), 1, "{part}");
     }
-    // Each node's volume is found by its identifier, also by the location in a revisit record.
+    // The reader finds the volume of each node by its identifier, also if the identifier comes from a revisit record.
     let reader = ArchiveReader::open(folder.path()).unwrap();
     for (location, revisit) in locations.into_iter().zip([false, true, true, true]) {
         let record = reader.read_resolved(location).unwrap();

@@ -27,7 +27,7 @@ fn tool(name: &str) -> Command {
     Command::new(path)
 }
 
-/// A large page. As from the fetcher, the response in memory is followed by `\r\n\r\n`.
+/// A large page. Its response is followed by `\r\n\r\n` in memory, like the responses of the fetcher.
 fn large(path: &str) -> Exchange {
     let page = plain(path, &text("enorme").repeat(300));
     let ended = Bytes::from([&page.response[..], b"\r\n\r\n"].concat());

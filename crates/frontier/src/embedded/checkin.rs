@@ -40,8 +40,8 @@ impl Embedded {
         Ok(replies)
     }
 
-    /// Write the gathered links from `start` on to the journal. Also write a part of the link run in progress, in
-    /// proportion to `links`, their number.
+    /// Write the links that were gathered since `start` to the journal. Then write a part of the link run in progress.
+    /// That part grows with `links`, the number of links in the check-ins since `start`.
     fn write_links(
         &mut self,
         now: i64,

@@ -12,16 +12,16 @@ use super::sites::SiteRow;
 use super::store_error::StoreError;
 use crate::{Lease, Pending};
 
-/// Maximum number of sites that one call examines: a multiple of the requested number plus a constant. The limit bounds
-/// the work if many inboxes have only known pages. With a constant of 16, after a link run had made 100,000 such sites
-/// due, another site waited for 51 s although fewer visits than allowed were under way.
+/// One call examines at most `EXAMINED_PER_LEASE` sites per requested lease, plus `EXAMINED_EXTRA`. This bounds the
+/// work if the inboxes of many due sites contain only known pages. When `EXAMINED_EXTRA` was 16 and a link run made
+/// 100,000 such sites due, another site waited for 51 s, although the node had room for more visits.
 const EXAMINED_PER_LEASE: usize = 4;
 const EXAMINED_EXTRA: usize = 256;
 /// Maximum number of expired leases that one call reclaims.
 const MAX_RECLAIMED: usize = 1000;
 /// Minimum time between two flushes by check-outs while sites are leased, in milliseconds.
 pub(super) const MIN_FLUSH_INTERVAL: i64 = 250;
-/// Number of gathered links that one flush step writes, and maximum number of steps in one call.
+/// One flush step writes `FLUSH_LINKS` gathered links, and one call makes at most `MAX_FLUSH_STEPS` steps.
 const FLUSH_LINKS: usize = if cfg!(test) { 2 } else { 2000 };
 const MAX_FLUSH_STEPS: usize = 10;
 

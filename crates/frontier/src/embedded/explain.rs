@@ -7,7 +7,7 @@ use super::store::Store;
 use super::store_error::StoreError;
 use crate::{Explanation, Waiting};
 
-/// Maximum number of attempts that fail because a link run was merged, and its file removed, during reading.
+/// Maximum number of times that reading is repeated because a merge removed the file of a link run in the meantime.
 const MAX_RETRIES: usize = 5;
 
 impl Store {

@@ -60,7 +60,7 @@ fn reserve<T>(list: &mut Vec<T>, more: usize) {
     }
 }
 
-/// The number of bytes and links gathered at some time.
+/// A position in the gathered links: the number of bytes and the number of links before it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct GatherPosition {
     bytes: usize,
@@ -133,7 +133,7 @@ impl Gather {
         }
     }
 
-    /// Encode the links from `start` on as a journal entry. Returns false if there are none.
+    /// Encode the links that were gathered since `start` as one journal entry. Returns false if there are none.
     pub(super) fn encode_since(&mut self, start: GatherPosition, block: &mut BlockBuffer) -> bool {
         self.via = None;
         if self.links.len() == start.links {

@@ -190,7 +190,7 @@ impl Inbox {
         self.gather.push(link, External::DeepLink, self.home);
     }
 
-    /// Write the links from `start` on to the journal.
+    /// Write the links that were gathered since `start` to the journal.
     pub(super) fn journal(
         &mut self,
         store: &Store,

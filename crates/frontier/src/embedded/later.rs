@@ -29,7 +29,8 @@ fn read_later(text: &[u8], fixed: &[u8]) -> Option<Vec<(i64, Pending)>> {
 /// Why a page waits. The discriminants are the values of the column `again`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum WaitKind {
-    /// The page waits for a retry, or for a revisit that a claim made due after the horizon.
+    /// The page waits for a retry. A revisit that a claim of weight 1.0 makes due after the horizon is also stored as a
+    /// retry, because revisits that are due after the horizon are not handed out.
     Retry = 0,
     /// The page waits for a revisit.
     Revisit = 1,
@@ -187,7 +188,7 @@ impl Store {
         self.later_update_due(site, kind)
     }
 
-    /// Set the earliest due time of this kind in the row of the site.
+    /// Update the row of the site: set the earliest due time of its pages that wait for this reason (`kind`).
     fn later_update_due(&self, site: &mut SiteRow, kind: WaitKind) -> Result<(), StoreError> {
         *kind.due(site) = self
             .first(

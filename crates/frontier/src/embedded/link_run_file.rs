@@ -190,7 +190,8 @@ impl LinkRunWriter {
         Ok(())
     }
 
-    /// Write the rest of the file and sync it. After that the database can list it as complete.
+    /// Write the last block, the filter, the index and the trailer, and sync the file. After that the database can list
+    /// the link run as complete.
     pub(super) fn finish(mut self, packer: &Packer) -> Result<LinkRunFile, StoreError> {
         self.end_site();
         self.end_block(packer)?;

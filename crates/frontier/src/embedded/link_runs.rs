@@ -119,8 +119,9 @@ impl Store {
         Ok(())
     }
 
-    /// Call `visit` for each link in the inbox of a site that came with a newer link run than `consumed`. `in_progress`
-    /// has the sorted links of the link run that is being written. Returns the newest link run that was read.
+    /// Read the inbox of a site: call `visit` for each of its links in link runs that are newer than `consumed`.
+    /// `in_progress` has the sorted links of the link run that is being written. Returns the newest link run that was
+    /// read.
     pub(super) fn inbox_walk(
         &self,
         runs: &[LinkRun],

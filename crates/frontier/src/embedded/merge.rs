@@ -30,8 +30,9 @@ use crate::codec::Packer;
 
 /// Number of link runs of a level that are merged into one link run of the next level.
 pub(super) const RUNS_PER_MERGE: usize = if cfg!(test) { 8 } else { 16 };
-/// If a level has this number of link runs besides those being merged, check-ins wait for its merge. It is a multiple
-/// of [`RUNS_PER_MERGE`], because link runs may be small, a merge large and the disk slow.
+/// If a level has this number of link runs besides those being merged, check-ins wait for its merge. The number is
+/// several times [`RUNS_PER_MERGE`], because many small link runs may be written while one large merge runs on a slow
+/// disk.
 const MAX_UNMERGED: usize = 4 * RUNS_PER_MERGE;
 /// Number of sites whose newest consumed link run is read by one query.
 const SITES_PER_QUERY: usize = 256;

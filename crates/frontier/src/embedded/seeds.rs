@@ -90,8 +90,8 @@ impl Embedded {
         Ok(())
     }
 
-    /// Make all pages of the next 500 sites after the key `after` due, in order of key. Returns the key of the last of
-    /// these sites; `None` if there were no more sites.
+    /// Take the next 500 sites in order of key, beginning after the key `after`, and make all their pages due. Returns
+    /// the key of the last site; `None` if no site has a key after `after`.
     pub(super) fn make_next_sites_due(
         &mut self,
         now: i64,
@@ -113,14 +113,14 @@ impl Embedded {
         Ok(sites.last().map(|site| site.key))
     }
 
-    /// Append the pages to the queue that were recorded and have no next visit: failures that are not temporary, and
-    /// every page of the policy `never`.
+    /// Append to the queue all pages that have a record but no next visit: failures that are not temporary, and all
+    /// pages fetched under the policy `never`.
     fn queue_finished_pages(&mut self, site: &mut SiteRow, source: u8) -> Result<(), StoreError> {
         if site.known <= site.held + site.queued + site.later + site.again {
             return Ok(());
         }
         let (store, block) = (&self.store, &mut self.block);
-        // A page in the window or the queue may have a record without a next visit.
+        // A page that is already in the window or the queue may have such a record too, and must not be queued twice.
         let mut seen: HashSet<PathKey> = store.queue_keys(site)?;
         seen.extend(store.window_read(site)?.iter().map(|page| page.key));
         let mut appended = Ok(());
@@ -170,7 +170,8 @@ fn pending(seed: &Seed) -> Pending {
     }
 }
 
-/// The page of a record. If the record has the digest of a text, the next visit shows whether the text has changed.
+/// Turns the last record of a page into a page to fetch. If the record has a text digest, the page gets a past with it,
+/// so that the visit can detect a change of the text.
 fn finished_page(record: PageRecord, source: u8) -> Pending {
     let has_text = record.outcome == Outcome::Answer(200) && record.text_digest != 0;
     let past = has_text.then(|| {

@@ -19,7 +19,7 @@ const FOUND: i64 = 1;
 const SEED_REVISIT: i64 = 2;
 /// Class of a site that was found by links and has only revisits to do.
 const FOUND_REVISIT: i64 = 3;
-/// Class of a seed site that was visited and has other pages to fetch than revisits.
+/// Class of a seed site that was visited and has pages to fetch besides revisits.
 const SEED_VISITED: i64 = 4;
 
 /// One row of `sites`. The columns are described in `schema.sql`.
@@ -131,8 +131,9 @@ impl SiteRow {
     }
 
     /// The class for the order of check-out. A seed site has precedence only until its first visit; otherwise many
-    /// large seed sites would exclude all other sites. Revisits that were due before the horizon, but have to wait for
-    /// a courtesy pause that ends after it, are not classed as revisits, so that they are still done.
+    /// large seed sites would exclude all other sites. A site in a revisit class is not leased if it is due after the
+    /// horizon. If a revisit is due by the horizon, but the courtesy pause ends after it, the site gets another class,
+    /// so that the revisit is still done in this crawl.
     fn class(&self, horizon: i64) -> i64 {
         let paused = self.free > horizon && self.again_due.is_some_and(|due| due <= horizon);
         match (self.seed, self.has_only_revisits() && !paused) {
@@ -154,9 +155,9 @@ impl SiteRow {
         self.schedule(now, horizon);
     }
 
-    /// Compute `due` from the pages to fetch. A site with new links in its inbox is due from `now` on. Revisits after
-    /// the horizon are ignored if the site also has retries; if it has nothing else, `due` is the time of the first
-    /// revisit.
+    /// Compute `due` from the pages to fetch. A site with new links in its inbox is due from `now` on. If the site has
+    /// retries, revisits after the horizon are ignored. If it has only revisits, `due` is the time of the first
+    /// revisit, even if that is after the horizon.
     pub(super) fn schedule(&mut self, now: i64, horizon: i64) {
         let before = self.due;
         self.due = if self.lease.is_some() || self.blocked {

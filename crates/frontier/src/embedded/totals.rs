@@ -148,7 +148,8 @@ impl Store {
         Ok(())
     }
 
-    /// The status. [`FrontierStatus::next_due`] does not take gathered links into account; the caller does.
+    /// The status. The caller must still adjust [`FrontierStatus::next_due`] if there are gathered links, because a
+    /// check-out can write them and make their sites due.
     pub(super) fn status(&self) -> Result<FrontierStatus, StoreError> {
         let totals = self.totals_read()?;
         let outcomes = self
@@ -208,8 +209,8 @@ impl Store {
         })
     }
 
-    /// The earliest time at which a check-out can return a lease, because a site is due or another lease expires; and
-    /// the earliest revisit.
+    /// Returns two times: the earliest time at which a check-out can return a lease, because a site is due or a lease
+    /// expires, and the earliest due time among the sites that have only revisits to do.
     fn next_due(&self) -> Result<(Option<i64>, Option<i64>), StoreError> {
         let expires = self
             .first("SELECT min(expires) FROM leases", [], |row| row.get(0))?

@@ -200,7 +200,8 @@ pub(crate) fn revisits_beyond_the_horizon_wait_for_the_next_crawl(factory: &impl
     let leases = frontier.check_out(100, "n", 2).expect("checks out");
     let (lease, other) = (&leases[0], &leases[1]);
     assert_eq!((paths(&lease.pending), lease.has_more), (vec!["/"], false));
-    // A site with a retry is not leased earlier for a revisit beyond the horizon.
+    // The site of `other` gets a retry at 500. Its revisit at 60 is beyond the horizon, so the site is not leased
+    // before 500.
     let mut entry = release(other, 100);
     entry.done = vec![PageRecord {
         next: Some(500),

@@ -209,7 +209,8 @@ pub(crate) fn decompress_prefix(compressed: &[u8], limit: u64) -> Vec<u8> {
 
 fn zstd_decoder<'a, R: BufRead>(source: R) -> io::Result<Decoder<'a, R>> {
     let mut decoder = Decoder::with_buffer(source)?.single_frame();
-    // The window of a frame can be as large as its record.
+    // The zstd window (the range that matches can refer to) can be as large as the record, so the largest size is
+    // allowed.
     decoder.window_log_max(31)?;
     Ok(decoder)
 }

@@ -379,7 +379,7 @@ mod tests {
     #[test]
     fn a_short_part_is_followed_by_a_part_of_any_length() {
         let mut compressor = Compressor::new(libdeflater::CompressionLvl::fastest());
-        // The compressed first part ends at every bit position of a byte.
+        // There are enough repeats for the compressed first part to end at every bit position of a byte.
         for repeats in 0..40 {
             for length in [0, 1, 4, 300, 70_000, 700_000] {
                 let first = b"WARC/1.1 \xe9".repeat(repeats);

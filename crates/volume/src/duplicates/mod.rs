@@ -225,7 +225,8 @@ impl DuplicateIndex {
                 ))
             })
             .collect();
-        // Keeps one entry per digest, the same one that is in memory: the one in plain form, or else the last one.
+        // The segment gets one entry per digest. As in memory, an entry in plain form is preferred. Among entries of
+        // the same form, the last one is kept.
         segment_entries.sort_by_key(|(digest, location)| {
             (
                 *digest,

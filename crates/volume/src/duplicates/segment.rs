@@ -32,7 +32,7 @@ const MAGIC: &[u8; 8] = b"aranhaD1";
 const EXTENSION: &str = ".run";
 /// Size of an entry, and of the file header, in bytes.
 const ENTRY_SIZE: usize = 32;
-/// Number of entries in a page, which is read at once: 4 KiB.
+/// Number of entries in a page of the file (4 KiB). A look-up reads one page at a time.
 const PAGE_ENTRIES: u64 = 128;
 
 /// Where a payload is stored.

@@ -50,7 +50,7 @@ pub(crate) fn captures(
 
 /// Offset of a line that is at or shortly before the first line greater than or equal to `key`.
 fn lower_bound(file: &File, key: &[u8]) -> io::Result<u64> {
-    /// Bisection stops at this distance in bytes. The caller reads the rest line by line.
+    /// Bisection stops when the search range has at most this many bytes. The caller then reads line by line.
     const MAX_DISTANCE: u64 = 1 << 13;
     let (mut low, mut high) = (0, file.metadata()?.len());
     let mut line = Vec::new();

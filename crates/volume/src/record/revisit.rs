@@ -43,7 +43,8 @@ pub(crate) struct Revisit {
 
 impl Revisit {
     /// The revisit record of a 304 response, which refers to the earlier version. If the record of that version cannot
-    /// be read, the revisit record has only its URL and date; other tools find the version by these.
+    /// be read, the revisit record states only the URL, date and digest of the version. Other tools find it by URL and
+    /// date.
     pub(crate) fn not_modified(
         volumes: &VolumeFolder,
         earlier: &EarlierVersion,

@@ -153,7 +153,7 @@ impl Archive {
         Ok(Receipt(receipt))
     }
 
-    /// Makes all exchanges durable whose receipts resolved before this call. It waits for the disk, so call it once for
+    /// Makes durable all exchanges whose receipts resolved before this call. It waits for the disk, so call it once for
     /// many pages.
     pub async fn sync(&self) -> Result<(), VolumeError> {
         if let Some(discarding) = &self.inner.discarding {
@@ -283,7 +283,7 @@ fn start_threads(
     Ok((queue, threads))
 }
 
-/// Runs blocking work on tokio's thread pool for blocking work.
+/// Runs `work` on a thread on which tokio allows blocking calls.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, VolumeError> {
@@ -298,8 +298,8 @@ async fn blocking<T: Send + 'static>(
 pub struct Receipt(oneshot::Receiver<Result<Stored, VolumeError>>);
 
 impl Receipt {
-    /// Waits until the exchange has been written. Returns a receipt that has resolved, and the number of bytes that were
-    /// added to the volume (0 after an error).
+    /// Waits until the exchange has been written. Returns the receipt, which can then be awaited without delay, and the
+    /// number of bytes that were added to the volume (0 after an error).
     pub async fn written(self) -> (Self, u64) {
         let result = self.await;
         let bytes = result.as_ref().map_or(0, |stored| stored.written);

@@ -39,7 +39,7 @@ impl Finisher {
     pub(crate) fn run(&self, state: &WriteState, volumes: &Receiver<WrittenVolume>) {
         for volume in volumes {
             if let Err(error) = self.finish(&volume) {
-                // `Archive::close` returns the error, so the log does not repeat it at a higher level.
+                // This is logged only at level info, because `Archive::close` returns the error.
                 tracing::info!(volume = %volume.name, %error, "volume could not be finished");
                 state.fail(error);
             }

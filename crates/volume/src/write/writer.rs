@@ -307,7 +307,8 @@ mod tests {
                 let disk = FaultyDisk::with_free_bytes(free);
                 let (archive, stored) = fill(folder.path(), &disk).await;
                 disk.free.store(1 << 30, Ordering::SeqCst);
-                // The disk has space again, but appends still fail, because exchanges in between were not stored.
+                // The disk has space again, but appends still fail. Otherwise the exchanges that failed would be
+                // missing between stored ones.
                 assert!(matches!(
                     archive.append(page(1)).await,
                     Err(VolumeError::DiskFull { .. })
