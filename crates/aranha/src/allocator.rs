@@ -12,7 +12,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// Number of the option `mi_option_purge_delay` in mimalloc.h, versions 2 and 3.
 const PURGE_DELAY_OPTION: c_int = 15;
 
-/// How long free memory is kept, in milliseconds. During this time, the next page can reuse it.
+/// How long free memory is kept, in milliseconds. During this time, later fetches can reuse it.
 const PURGE_DELAY_MS: c_long = 100;
 
 #[expect(

@@ -20,9 +20,9 @@ pub(crate) enum ExitStatus {
     Failed = 1,
     /// Wrong usage or configuration; nothing was written.
     Usage = 2,
-    /// Stopped by a full disk; the same command continues.
+    /// Stopped by a full disk; running the same command again continues the work.
     Stopped = 3,
-    /// Interrupted; the same command continues.
+    /// Interrupted; running the same command again continues the work.
     Interrupted = 130,
 }
 
@@ -96,7 +96,7 @@ impl CommandError {
         }
     }
 
-    /// The sentence without the hint; empty if there is none.
+    /// The sentence without the hint; empty if the error has no sentence.
     pub(crate) fn sentence(&self) -> &str {
         self.sentence.as_deref().unwrap_or_default()
     }

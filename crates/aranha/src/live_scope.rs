@@ -58,7 +58,7 @@ impl ScopeSnapshot {
         })
     }
 
-    /// Whether a page is in scope. Its depth is taken as one link from a seed.
+    /// Whether a page is in scope. The depth of the page is not known here and is taken as 1, as for a link on a seed.
     pub(crate) fn accepts(&self, url: &CanonUrl) -> bool {
         self.scope.judge(url, 1).inside
     }

@@ -1,8 +1,8 @@
 //! The fetches of one page, oldest first, and what each of them found.
 //!
 //! A page has changed when its text has changed (D2). If the bytes differ and the text does not, only the markup has
-//! changed. Errors, refusals and missing pages are visits, but not versions: the next content is compared with the last
-//! content before them.
+//! changed. A fetch that ends with an error, a refusal or a missing page is listed, but is not a version: the next
+//! content is compared with the last content before that fetch.
 //!
 //! Read first: [`findings`].
 
@@ -127,7 +127,7 @@ fn compare(before: &PageRecord, after: &PageRecord) -> Finding {
     }
 }
 
-/// Whether two records have the same text. False if they have no text, such as images.
+/// Whether two records have the same text. False for records without text, such as those of images.
 pub(crate) fn same_text(one: &PageRecord, other: &PageRecord) -> bool {
     one.text_digest != 0 && one.text_digest == other.text_digest
 }

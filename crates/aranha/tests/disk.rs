@@ -11,8 +11,8 @@ use aranha_lab::{Lab, Plan, Sizes};
 use process::{BackgroundProcess, assert_error, run};
 use support::{answered, aranha, assert_status, assert_valid, expected};
 
-/// A disk of a few kilobytes for one command: a tmpfs in its own mount namespace. The disk is lost when the command
-/// ends, so its files are copied to `rescued` before.
+/// A disk of a few kilobytes for one command: a tmpfs in its own mount namespace. The files are lost with
+/// the namespace, so they are copied to `rescued` when the command has ended.
 struct SmallDisk {
     folder: PathBuf,
     rescued: PathBuf,

@@ -92,7 +92,8 @@ async fn every_page_is_fetched_once_with_courtesy() {
     assert_eq!(lab.count(), 0);
 }
 
-/// Each seed has the twin of its site's host (U3), which may not resolve. All pages are found nevertheless.
+/// In each seed, the host is replaced by its twin (U3): `www.` is added or removed. All pages are found, even if the
+/// twin does not resolve.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_site_is_found_under_its_other_name() {
     let lab = Lab::start(Plan::small(7)).await.unwrap();
@@ -226,7 +227,7 @@ async fn twenty_kills_lose_no_recorded_page() {
         "{KILLS} kills, {} pages, {repeats} fetches repeated",
         expected(&lab).len()
     );
-    // Upper bound per kill: 6 addresses with 25 requests each since the last check-in (pause 40 ms, check-in every 100
-    // ms and the time to write it).
+    // Upper bound per kill: 25 requests to each of 6 addresses since the last check-in. With a pause of 40 ms, these
+    // take a second. Check-ins are 100 ms apart, but writing one takes time too.
     assert!(repeats <= KILLS * 6 * 25, "{repeats}");
 }

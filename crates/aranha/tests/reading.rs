@@ -144,7 +144,7 @@ fn why_names_the_rule_of_every_refusal() {
     let unknown = why(&site.url("/nao"));
     assert!(
         unknown.contains(
-            "unknown: no link that the crawl follows leads to it (it does not follow links on pages with nofollow"
+            "unknown: no link that the crawl follows leads to it (not followed: links on pages with nofollow"
         ),
         "{unknown}"
     );

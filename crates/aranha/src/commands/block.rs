@@ -194,7 +194,7 @@ impl<'a> EntryMatcher<'a> {
                 None => (text, false),
             };
             let url = canon.canon(&format!("http://{name}/"));
-            // An address range, such as 192.0.2.0/24, gives a URL with another path than `/`. It is not a host.
+            // An address range is not a host. 192.0.2.0/24 also gives a valid URL, but its path is not `/`.
             match url.ok().filter(|url| url.path() == "/") {
                 Some(url) if below => (
                     Some(format!("*.{}", url.host())),

@@ -23,7 +23,7 @@ Examples:
   aranha crawl http://localhost:8000 --profile mysite --allow-private
 
 Ctrl-C saves the state and stops the crawl; the same command continues it. Exit status: 0 if the crawl \
-finished or reached a limit, 3 stopped by a full disk, 130 interrupted.";
+finished or reached a limit, 3 if a full disk stopped it, 130 if it was interrupted.";
 
 /// Start a crawl, or continue one
 #[derive(Args, Debug)]

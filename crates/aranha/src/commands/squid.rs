@@ -1,4 +1,4 @@
-//! `aranha squid`: a Squid helper that passes to the crawl the pages that users of the proxy request (I5; CoBWeb 2.6
+//! `aranha squid`: a Squid helper that tells the crawl which pages are requested through the proxy (I5; CoBWeb 2.6
 //! and 3).
 //!
 //! ```text
@@ -50,7 +50,7 @@ const QUEUE_CAPACITY: usize = 4096;
 /// Time for the signal writer to finish after the end of the input.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(2);
 
-/// Run as a Squid helper that tells the crawl which pages the users of a proxy request
+/// Run as a Squid helper that tells the crawl which pages are requested through the proxy
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {

@@ -58,7 +58,7 @@ pub(crate) async fn follow(
         let tally = counters.tally();
         let elapsed = began.elapsed();
         let pages_per_second = speed.update(elapsed, tally.pages);
-        // An error of the frontier ends the crawl, which reports the error.
+        // An error of the frontier is ignored here, because it ends the crawl, and the crawl reports it.
         let Ok(status) = status().await else { continue };
         if mode == OutputMode::Json {
             let event = Event::progress(clock.now(), elapsed, pages_per_second, tally, status);

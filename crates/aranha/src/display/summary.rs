@@ -8,7 +8,8 @@ use aranha_units::{calendar, duration};
 use super::{OutputMode, about, grouped, json};
 use crate::output::{counted, message};
 
-/// Prints the summary in the form of the output mode. `folder` is the collection, for hints.
+/// Prints the summary as text or JSON, or not at all, depending on the output mode. `folder` is the collection, for
+/// hints.
 pub(crate) fn summary(mode: OutputMode, summary: &Summary, folder: &str) {
     match mode {
         OutputMode::Quiet => {}

@@ -36,7 +36,7 @@ impl FileName {
         };
         let host = authority.replacen(':', "_", 1);
         let mut folders = vec![match component(&host) {
-            // The list of sites has the name `index.html`.
+            // A host may be called `index.html`, but this is the file name of the list of sites.
             name if name.eq_ignore_ascii_case("index.html") => format!("_{name}"),
             name => name,
         }];
@@ -97,8 +97,8 @@ fn file(last: &str, media_type: &str, folders: &mut Vec<String>) -> (String, Str
     }
 }
 
-/// The ending for a media type, and the endings of the URL that are kept instead. If the list is empty, any ending is
-/// kept.
+/// The usual file ending for a media type, and the endings that are kept if the URL has one of them. If the list is
+/// empty, any ending of the URL is kept.
 fn endings(media_type: &str) -> (Option<&'static str>, &'static [&'static str]) {
     match media_type {
         "text/html" => (Some("html"), &["html", "htm"]),

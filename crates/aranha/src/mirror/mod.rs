@@ -2,8 +2,8 @@
 //!
 //! `aranha export mirror` makes a [`plan::MirrorPlan`] (pages, versions, file names), then reads the archive in the order
 //! of its bytes on disk. In each page, links to exported pages are rewritten to relative paths; all other links are made
-//! absolute. The page is written through [`output_tree::OutputTree`]. Files that a page loads and that have no file in the
-//! mirror are collected in [`missing::MissingRequisites`], which finds the reason for each.
+//! absolute. The page is written through [`output_tree::OutputTree`]. Requisites of a page that
+//! are not in the mirror are collected in [`missing::MissingRequisites`], which finds the reason for each.
 //!
 //! Always holds: nothing is written outside the output folder; a file is complete or absent; a link in an exported file is
 //! absolute or leads to an exported file. Form targets and `rel=canonical` always lead to the web.

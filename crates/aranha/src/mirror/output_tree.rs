@@ -102,7 +102,7 @@ impl OutputTree {
 fn enter(above: impl std::os::fd::AsFd + Copy, name: &str) -> Result<OwnedFd, Errno> {
     match rustix::fs::openat(above, name, FOLDER, Mode::empty()) {
         Err(Errno::NOENT) => {}
-        // This file is a page of an earlier export. It gets another name now, because there are pages below it.
+        // An earlier export wrote a page to this file. This export needs the name for a folder, so the file is removed.
         Err(Errno::NOTDIR) if is_file(above, name)? => {
             rustix::fs::unlinkat(above, name, AtFlags::empty())?;
         }

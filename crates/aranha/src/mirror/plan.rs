@@ -1,9 +1,9 @@
 //! Selects the pages of a mirror, their versions, and their file names.
 //!
-//! For each page, the newest record at or before the requested time decides; records of errors are ignored. The
-//! frontier lists the records of a site newest first. File names are assigned in the order of the URLs, so that every
-//! export gives the same names. No two files have the same name, even on file systems that ignore case, and no file has
-//! the name of a folder.
+//! The version of a page is that of its newest record at or before the requested time; records of errors are ignored.
+//! The frontier lists the records of a site newest first. File names are assigned in the order of the URLs, so that
+//! every export gives the same names. No two files have the same name, even on file systems that ignore case, and no
+//! file has the name of a folder.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -84,7 +84,7 @@ enum PageState {
 }
 
 impl MirrorPlan {
-    /// Every page as it was at `at` (milliseconds since 1970), of one site or of all sites.
+    /// Plans the mirror of one site or of all sites, with every page as it was at `at` (milliseconds since 1970).
     pub(crate) fn make(
         collection: &CollectionReader,
         site: Option<&str>,

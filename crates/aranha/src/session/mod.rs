@@ -2,7 +2,7 @@
 //!
 //! * `seeds` reads the seeds that a user typed.
 //! * `preconditions` refuses a folder with an archive but without a frontier, and raises the limit of open files.
-//! * `stop_signals` turns Ctrl-C into an orderly stop.
+//! * `stop_signals` stops the crawl cleanly on Ctrl-C, SIGTERM and SIGHUP.
 //! * `errors` turns errors of the frontier and the engine into messages for people.
 //!
 //! Every check that can refuse a crawl runs before the first file is created.

@@ -1,4 +1,4 @@
-//! Stops a crawl in order on Ctrl-C, SIGTERM and SIGHUP.
+//! Stops a crawl cleanly on Ctrl-C, SIGTERM and SIGHUP.
 
 use aranha_engine::{Reason, Stop};
 use tokio::signal::unix::{SignalKind, signal};
@@ -6,8 +6,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::display::OutputMode;
 use crate::error::{CommandError, ExitStatus};
 
-/// Stops the crawl on the first signal: visits check in, and the volume is closed. A second signal ends the process at
-/// once, which loses only the fetches since the last check-in.
+/// Stops the crawl on the first SIGINT (Ctrl-C), SIGTERM or SIGHUP: visits check in, and the volume is closed. A second
+/// one ends the process at once, which loses only the fetches since the last check-in.
 pub(super) fn listen(stop: Stop, mode: OutputMode) -> Result<(), CommandError> {
     let failed = |error| CommandError::failed(format!("cannot listen for signals: {error}"));
     let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;

@@ -326,7 +326,7 @@ fn crawl_result(
         requests,
         honest,
         trespasses: lab.trespasses().len(),
-        // Exchanges that the client gave up are not counted: the server learns of their end late or never.
+        // Exchanges that the client aborted are not counted: the server learns of their end late or never.
         violations: lab
             .violations(PAUSE)
             .iter()

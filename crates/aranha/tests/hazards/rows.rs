@@ -13,8 +13,9 @@ const NO_PATH_LIMITS: &str = "[thresholds]\ntrap_pages = \"none\"\n[url]\nmax_re
 pub(crate) const SHORT_TIMEOUTS: &str = "[fetch]\nconnect_timeout = \"1s\"\ntls_timeout = \"1s\"\nfirst_byte_timeout = \"1s\"\nidle_timeout = \"1s\"\ntotal_timeout = \"2s\"\ndns_timeout = \"2s\"";
 const NO_TIMEOUTS: &str = "[fetch]\nfirst_byte_timeout = \"1h\"\nidle_timeout = \"1h\"\ntotal_timeout = \"1h\"\nmin_speed = 0";
 const VERIFY_TLS: &str = "[fetch]\nverify_tls = true";
-/// Placeholder for a black list without the loopback addresses on which the lab counts connections. The table shows an
-/// empty black list; the crawl gets the lab's black list without these addresses.
+/// Allows connections to the refused loopback addresses, which the lab counts. The table shows these lines. For the
+/// crawl they are replaced: its black list is that of the lab without the loopback addresses, so that private networks
+/// outside this machine stay blocked.
 pub(crate) const ALLOW_LOOPBACK: &str = "[crawl]\nblacklist = []";
 const NO_DNS_CACHE: &str =
     "[fetch]\ndns_ttl_min = \"0s\"\ndns_ttl_max = \"0s\"\ndns_stale = \"0s\"";
@@ -36,7 +37,7 @@ pub(crate) struct Row {
     pub(crate) switch: Option<Switch>,
 }
 
-/// Configuration that disables a defence, and flags that stop the crawl without the defence.
+/// Configuration that disables a defence, and flags that limit the crawl in which the defence is disabled.
 #[derive(Clone, Copy)]
 pub(crate) struct Switch {
     pub(crate) lines: &'static str,

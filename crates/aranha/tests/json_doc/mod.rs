@@ -114,7 +114,7 @@ impl JsonDoc {
         );
     }
 
-    /// Whether the page has this text.
+    /// Whether docs/json.md contains this text.
     pub(crate) fn mentions(&self, text: &str) -> bool {
         self.text.contains(text)
     }

@@ -136,7 +136,7 @@ impl Origin {
         requests
     }
 
-    /// Waits until a request since the mark fits.
+    /// Waits for a request since the mark for which `wanted` is true, and returns it.
     #[track_caller]
     pub fn wait_for(&self, mark: usize, wanted: impl Fn(&Request) -> bool) -> Request {
         self.wait_until(mark, |requests| {

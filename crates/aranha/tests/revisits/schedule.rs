@@ -62,8 +62,8 @@ fn sitemap(origin: &Origin, number: u32, changed: &[&str]) {
     origin.write("/sitemap.xml", &text, day(number));
 }
 
-/// Writes a sitemap and crawls it. Returns the share of the remaining time by which the visit of the first page was brought
-/// forward. No page except the sitemap may be requested.
+/// Writes a sitemap and crawls it. No page except the sitemap may be requested. Returns how far the sitemap brought
+/// forward the next visit of the first page, as a share of the time that remained until that visit.
 fn brought_forward(crawl: &Crawl, origin: &Origin, number: u32, changed: &[&str]) -> f64 {
     let first = origin.url(changed[0]);
     let before = crawl.due(&first);

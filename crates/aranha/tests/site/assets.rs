@@ -134,7 +134,8 @@ fn files_of_pages_at_the_depth_limit_are_fetched() {
     );
 }
 
-/// A style sheet that imports a new one forever ends with the limit of hops, or as a trap.
+/// Every style sheet imports another one. The chain ends at `MAX_REQUISITE_HOPS`, or when the site is blocked as a
+/// trap.
 #[test]
 fn endless_imports_end() {
     let endless = |path: &str| match path {

@@ -42,7 +42,8 @@ fn time_and_size_limits_end_an_endless_site() {
     assert!((20_000..2_000_000).contains(&size), "{size}");
 }
 
-/// The limit is compared after every record. The last record may go beyond it; nothing is fetched after that record.
+/// The size of the archive is compared with the limit after every record. The last record may exceed the limit; nothing
+/// is fetched after that record.
 #[test]
 fn the_size_limit_is_exceeded_by_one_record_at_most() {
     const RECORD: u64 = 50_000;

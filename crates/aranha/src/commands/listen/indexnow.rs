@@ -53,7 +53,7 @@ impl Keys {
     pub(super) fn new(flags: &[String], file: PathBuf) -> Result<Self, CommandError> {
         let pair = |text: &String| {
             pair(text).ok_or_else(|| {
-                CommandError::usage(format!("`{text}` is not HOST=KEY")).hint(
+                CommandError::usage(format!("`{text}` does not have the form HOST=KEY")).hint(
                     "write HOST=KEY, such as example.org=5f0c7e1a9b3d4c26; a key has 8 to 128 letters, digits or dashes",
                 )
             })

@@ -76,8 +76,8 @@ impl Subscription {
         }
     }
 
-    /// The topic that a `rel=self` link of the request names. A request without such links is about the only topic, if
-    /// exactly one was given.
+    /// The topic that a `rel=self` link of the request names. If the request has no such link and exactly one topic was
+    /// given with `--topic`, the request is about that topic.
     fn topic(&self, request: &Request) -> Option<&str> {
         let mut links = request.headers("link").flat_map(self_links).peekable();
         if links.peek().is_none() && self.topics.len() == 1 {

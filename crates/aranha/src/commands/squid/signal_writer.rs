@@ -41,7 +41,7 @@ pub(super) struct ProxyRequest {
 pub(super) struct Tally {
     requests: AtomicU64,
     written: AtomicU64,
-    /// Requests for pages that were written less than one interval before.
+    /// Requests for pages that were written less than `proxy_cache.min_interval` before the request.
     repeated: AtomicU64,
     /// Requests that were lost because the queue was full or the file could not be written.
     dropped: AtomicU64,
