@@ -1,4 +1,4 @@
-//! A fixed amount of work of the crawler. `bench/count` runs it under valgrind to count instructions.
+//! Does a fixed amount of the work of a crawl. `bench/count` runs it under valgrind to count instructions.
 //!
 //! ```text
 //! cargo run -p aranha-engine --example cost -- pages|read|links|archive|frontier
@@ -162,8 +162,8 @@ fn exchange(number: usize, (url, html): &(String, String)) -> Exchange {
     }
 }
 
-/// Ten rounds: every site is checked out and checked in with ten fetched pages, thirty links of its own and thirty to
-/// other sites.
+/// Checks every site out and in ten times. Each check-in has up to ten fetched pages, thirty links to pages of the site
+/// and thirty links to other sites.
 fn frontier() -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let canon = Canonicaliser::new(UrlRules::default());

@@ -61,8 +61,8 @@ pub(crate) struct RobotsFetch {
     pub(crate) done: Vec<CompletedFetch>,
 }
 
-/// Fetches the file at `start`. No request is sent before `allowed_at`, which is set to the end of the courtesy pause
-/// after each response.
+/// Fetches the file at `start`. No request is sent before `allowed_at`. After each response, `allowed_at` is set to the
+/// end of the courtesy pause.
 pub(crate) async fn request(
     context: &Context,
     session: &mut FetchSession,
@@ -186,7 +186,7 @@ fn media_type(response: &FetchResponse) -> String {
         .to_ascii_lowercase()
 }
 
-/// Reads a response. The error is the outcome of a file that cannot be used, with a note for the crawl log.
+/// Reads a response. `Err`: the file cannot be used. The error contains the outcome and a note for the crawl log.
 fn read(response: &FetchResponse) -> Result<RequestEnd, (Outcome, &'static str)> {
     let is_cut = match response.truncated {
         Some(Truncated::Length) => true,

@@ -21,8 +21,8 @@ pub(crate) struct SharedScope {
     pub(crate) blacklist: BlacklistWatch,
 }
 
-/// Judges a URL by the kind of link that leads to it: with `page.assets`, the files that a page loads are also wanted out of
-/// scope.
+/// Judges a URL by the kind of link that leads to it. With `page.assets`, files that a page loads are wanted even if
+/// they are out of scope.
 pub(crate) fn judge_hop<'a>(
     scope: &'a Scope,
     url: &'a CanonUrl,
@@ -70,9 +70,10 @@ impl SharedScope {
         }
     }
 
-    /// Returns the kind of link as which a redirect of the page `from` is followed, if it is, and the seed that it
-    /// adds, if any. If a seed redirects out of scope, the target becomes a seed, because the user may know only the old
-    /// address of a site. The target of a requisite's redirect is a requisite.
+    /// Decides whether a redirect of the page `from` is followed. Returns the hop of `target`, or `None` if the
+    /// redirect is not followed, and the seed that the redirect adds, if any. If a seed redirects out of scope, the
+    /// target becomes a seed, because the user may know only the old address of a site. The target of a requisite's
+    /// redirect is a requisite.
     pub(crate) fn wants_redirect(
         &self,
         target: &CanonUrl,
@@ -95,8 +96,9 @@ impl SharedScope {
         )
     }
 
-    /// Whether `target`, to which a requisite redirects, is a requisite in its place. Longer chains within one site count
-    /// as ordinary redirects, so that endless chains are recognised as traps.
+    /// Whether `from` is a requisite and `target`, to which it redirects, is fetched as a requisite too. When a chain
+    /// of requisites within one site has reached [`MAX_REQUISITE_HOPS`], its redirects count as ordinary redirects, so
+    /// that endless chains are recognised as traps.
     fn is_wanted_requisite(&self, target: &CanonUrl, from: &Pending) -> bool {
         let scope = self.read();
         let depth = link_depth(from, Hop::Embed);

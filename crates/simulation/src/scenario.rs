@@ -47,7 +47,7 @@ pub struct Sample {
     pub time: Duration,
     /// Requests since the start of the scenario.
     pub requests: u64,
-    /// Pages that were answered in the current crawl.
+    /// Responses received for pages in the current crawl.
     pub pages: u64,
     /// Active visits.
     pub visits: u64,
@@ -97,7 +97,7 @@ pub struct Scenario {
 
 impl Scenario {
     /// A scenario that crawls the whole web with one node and `sites` visits at a time. A crawl without due pages waits
-    /// up to a year for the next one.
+    /// up to a year until a page is due.
     pub fn new(
         plan: WebPlan,
         pause: Duration,

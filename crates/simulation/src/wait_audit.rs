@@ -11,9 +11,9 @@ use std::time::Duration;
 const BUCKETS_PER_DOUBLING: u32 = 4;
 /// Number of buckets. They are enough for waits of several years.
 const BUCKETS: usize = 41 * BUCKETS_PER_DOUBLING as usize;
-/// For this time after its due time, a site may be passed over by check-outs without a violation. Its check-in may not
-/// have been written yet. Also, a check-out examines a limited number of sites; if none of them has new links, the next
-/// call examines the others.
+/// A check-out that passes over a site is not counted as unfair until the site has been due for this time. Before that,
+/// the check-in of the site may not have been written yet. Also, a check-out examines a limited number of sites; if
+/// none of them has new links, the next call examines the others.
 const TOLERANCE_MS: i64 = 10_000;
 /// Resolution of the history of visits. Rounding can only lower the bound.
 const HISTORY_STEP_MS: i64 = 10_000;
@@ -175,8 +175,7 @@ impl WaitAudit {
         self.longest_ms = self.longest_ms.max(ms);
     }
 
-    /// The quantile of the waits: the given share of all waits was not longer than this. Rounded up to the end of a
-    /// bucket.
+    /// A quantile of the waits: the time that `share` of all waits did not exceed, rounded up to the end of a bucket.
     pub fn quantile(&self, share: f64) -> Duration {
         let wanted = (self.count as f64 * share).ceil() as u64;
         let mut sum = 0;

@@ -7,8 +7,8 @@ pub struct WebPlan {
     pub seed: u64,
     /// Number of sites.
     pub sites: u32,
-    /// Maximum number of pages of a site. Of every k sites, one has at least k pages, for k up to this number (Zipf's
-    /// law).
+    /// Maximum number of pages of a site. For every k up to this number, about one site in k has at least k pages
+    /// (Zipf's law).
     pub max_pages: u32,
     /// Percentage of sites that share their IP address.
     pub shared_address_percent: u32,

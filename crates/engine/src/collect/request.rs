@@ -11,8 +11,8 @@ use tokio::time::Instant;
 use crate::node::Context;
 use crate::status::tally::add;
 
-/// Maximum time that a close is assumed to need to reach the server. If aranha closes a connection before the end of
-/// the response, the courtesy pause begins when the close has reached the server.
+/// If aranha closes a connection before the end of the response, the courtesy pause begins when the server notices the
+/// close. This is assumed to take at most this time.
 const MAX_CLOSE_DELAY: Duration = Duration::from_millis(200);
 /// Maximum number of bytes of a robots.txt file that are read: 500 KiB (RFC 9309, 2.5).
 pub(crate) const MAX_ROBOTS_SIZE: usize = 500 << 10;
@@ -75,8 +75,8 @@ pub(crate) async fn request(
         let mut fetched = network.web.fetch(session, request).await;
         drop(slot);
         if was_broken_off(&fetched) {
-            // The close takes about as long to reach the server as the request did, so at most the time to the first
-            // byte.
+            // The server notices the close after about the time that the request took to reach it. That time is not
+            // known, but it is shorter than the time to the first byte.
             let delay = fetched.timings.first_byte.min(MAX_CLOSE_DELAY);
             tokio::time::sleep(delay).await;
             fetched.finished = Instant::now();

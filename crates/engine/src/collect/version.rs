@@ -11,7 +11,7 @@ use super::PageResponse;
 /// The version of a page after a visit.
 pub(crate) struct Version {
     pub(crate) past: Past,
-    /// Whether this response contained the version. Then digest and location are those of this response's bytes. False
+    /// True if this response contained the version: digest and location are then those of this response's bytes. False
     /// for a 304, which confirms a version that was stored before.
     pub(crate) is_new: bool,
     /// When the version expires according to `Expires` or `Cache-Control`, in unix milliseconds.
@@ -62,8 +62,8 @@ pub(super) fn version(
         None if text => summary.text_digest,
         None => xxhash_rust::xxh3::xxh3_64(&response.body),
     };
-    // Without entity tag and date the next request is not conditional. An incomplete version must be fetched again in
-    // full, and servers do not send a 304 for a redirect.
+    // Entity tag and date are kept only for a complete version, because they make the next request conditional. An
+    // incomplete version must be fetched again in full, and servers do not send a 304 for a redirect.
     let is_complete = !summary.flags.has(Flags::TRUNCATED)
         && !summary.flags.has(Flags::UNDECODED)
         && redirect.is_none();

@@ -33,9 +33,9 @@ const HOUSEKEEPING_INTERVAL: Duration = Duration::from_millis(20);
 /// Maximum number of check-ins in the channel. While it is full, visits wait before they send.
 const MAX_WAITING: usize = 4096;
 
-/// A check-in that a visit sends to the committer. Until it is written, `done`, `window` and `overflow` of `check_in`
-/// are empty. The committer fills them from the fields of the same names, in which pages are packed and fetches wait
-/// for their bytes.
+/// A check-in that a visit sends to the committer. The visit leaves `done`, `window` and `overflow` of `check_in`
+/// empty. Before the committer writes the check-in, it fills them from the fields of `Submission` with the same names:
+/// it waits until the bytes of the fetches in `done` are written, and unpacks the pages of `window` and `overflow`.
 pub(crate) struct Submission {
     pub(crate) check_in: CheckIn,
     pub(crate) done: Vec<CompletedFetch>,

@@ -47,7 +47,7 @@ pub enum ConfigError {
         /// Error of the operating system.
         source: std::io::Error,
     },
-    /// A line of a black list is not an entry.
+    /// A line of a black list is not a valid entry.
     #[error("{path}: {sentence}", path = path.display())]
     List {
         /// Path as given by the user.

@@ -13,7 +13,8 @@ impl Config {
         let crawl = &self.crawl;
         let accept = any_of("crawl.accept", &crawl.accept)?;
         let reject = any_of("crawl.reject", &crawl.reject)?;
-        // The other policies replace links to other sites by links to home pages.
+        // Requisites out of scope need the policy `DeepLink`: for a link to another site, `HomePage` fetches the home
+        // page of that site instead, and `Combined` fetches the home page as well.
         let takes_deep_links = self.frontier.external_links == External::DeepLink;
         Ok(Scope::new(
             crawl.scope,

@@ -387,7 +387,7 @@ fn the_example_in_the_documentation_has_all_defaults() {
         differing, None,
         "a value of the example differs from the default"
     );
-    // The default User-Agent contains the version, so the example does not set it.
+    // The default User-Agent contains the version of aranha, so `docs/aranha.toml` does not set it.
     let is_missing =
         |entry: &ConfigEntry| entry.origin == Origin::Default && entry.key != "fetch.user_agent";
     let missing: Vec<_> = config

@@ -39,7 +39,8 @@ struct Gate {
     last_end: Option<Instant>,
 }
 
-/// The right to send one request to an address. It must be dropped at the end of the response, which starts the pause.
+/// The right to send one request to an address. Dropping it starts the pause, so it must be dropped at the end of the
+/// response.
 #[derive(Debug)]
 pub(crate) struct Permit {
     gate: OwnedMutexGuard<Gate>,

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::config::CrawlOptions;
 
-/// The pause after a response that took `took`, from a site with this Crawl-delay. If `crawl.pause` is 0, it is the
-/// Crawl-delay alone.
+/// The pause after a response from a site with this Crawl-delay. `took`: duration of the response. If `crawl.pause` is
+/// 0, the pause is the Crawl-delay, whatever the duration.
 pub(crate) fn pause_after(crawl: &CrawlOptions, crawl_delay: Duration, took: Duration) -> Duration {
     if crawl.pause.is_zero() {
         return crawl_delay;

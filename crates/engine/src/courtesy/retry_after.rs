@@ -16,9 +16,9 @@ const MAX_RETRY_AFTER: Duration = Duration::from_hours(7 * 24);
 pub(crate) struct BackOff {
     /// Unix milliseconds.
     pub(crate) until: i64,
-    /// Whether the server requested the back-off, by `Retry-After` or 429. Then the time is stored with the site.
+    /// Whether the server requested the back-off, by `Retry-After` or 429. Such a back-off is stored with the site.
     pub(crate) is_requested: bool,
-    /// Whether the back-off also applies if the visit is already ending. Then it can make an earlier back-off longer.
+    /// Whether the back-off also applies if the visit is already ending. Such a back-off can prolong an earlier one.
     pub(crate) extends: bool,
 }
 
@@ -47,8 +47,8 @@ impl BackOff {
         }
     }
 
-    /// The back-off for the response to a request that is not retried: a page, robots.txt or a probe. `None` unless the
-    /// status is 4xx or 5xx and the server sent `Retry-After`.
+    /// The back-off after a request that is not retried, for a page, robots.txt or a probe. `None` unless the status is
+    /// 4xx or 5xx and the server sent `Retry-After`.
     pub(crate) fn requested(
         outcome: Outcome,
         retry_after: Option<Duration>,

@@ -138,7 +138,7 @@ impl LoadManager {
         let slow = max_latency
             .is_some_and(|cap| sample.answered > 0 && sample.latency / sample.answered > cap);
         let failing = max_error_percent.is_some_and(|cap| {
-            // The error rate of fewer requests is not meaningful.
+            // The error rate of fewer than 20 requests is not meaningful.
             sample.requests >= 20 && sample.failed * 100 > sample.requests * u32::from(cap)
         });
         slow || failing || max_cpu_percent.is_some_and(|cap| cpu > u32::from(cap))
@@ -214,7 +214,7 @@ mod tests {
         }));
         let counters = Arc::new(LiveCounters::default());
         let adjuster = tokio::spawn(load.clone().adjust(counters.clone()));
-        // A response takes 5 ms per active request, so more than 40 active requests exceed the limit.
+        // A response takes 5 ms per active request, so more than 40 active requests exceed `max_latency`.
         let now = Arc::new(AtomicUsize::new(0));
         let mut tasks = tokio::task::JoinSet::new();
         for _ in 0..100 {

@@ -89,7 +89,7 @@ fn base(url: &CanonUrl, page: &Page) -> Base {
     }
 }
 
-/// The kind of hop that a link of a page makes.
+/// The hop of a page that is reached by a link of this kind.
 fn hop_of(kind: LinkKind) -> Hop {
     match kind {
         LinkKind::Anchor

@@ -74,7 +74,8 @@ impl<'a> LinkIds<'a> {
         }
     }
 
-    /// The id of a link, without its fragment. `None` when the target depends on more than the directory of the page.
+    /// The id of a link; the fragment of `href` is ignored. `None` when the target depends on more than the directory
+    /// of the page.
     pub(crate) fn of(&mut self, href: &str) -> Option<LinkId> {
         let (href, colon) = before_fragment(href);
         let part = self.base.part(href, colon)?;
@@ -88,8 +89,8 @@ impl<'a> LinkIds<'a> {
     }
 }
 
-/// The link without its fragment, and whether the rest contains a colon. One search suffices for most links, which
-/// contain neither `#` nor a colon.
+/// The link without its fragment, and whether the link contains a colon before the fragment. One search suffices for
+/// most links, which contain neither `#` nor a colon.
 fn before_fragment(href: &str) -> (&str, bool) {
     let bytes = href.as_bytes();
     match memchr::memchr2(b'#', b':', bytes) {

@@ -75,7 +75,7 @@ pub(crate) struct Reports {
     pub(crate) notices: Notices,
 }
 
-/// The clock, the stop signal and the limits of the crawl.
+/// The clock, the stop request and the limits of the crawl.
 pub(crate) struct Control {
     pub(crate) clock: Clock,
     pub(crate) stop: Stop,
@@ -106,8 +106,9 @@ impl Context {
         self.scope.blocking_entry(&url)
     }
 
-    /// Stores an exchange in the archive. If `crawl.size` is set, this waits until the records are written, and requests
-    /// the stop when the limit is reached. So each request exceeds the limit by at most one response.
+    /// Stores an exchange in the archive. If `crawl.size` is set, this waits until the records are written, and
+    /// requests the stop when the limit is reached. So the archive exceeds the limit by at most one exchange per active
+    /// request.
     pub(crate) async fn store(&self, exchange: Exchange) -> Result<Receipt, VolumeError> {
         let receipt = self.storage.archive.append(exchange).await?;
         if !self.control.size.is_set() {

@@ -1,7 +1,7 @@
-//! The stop signal of a crawl, with the reason for the stop. Every task can wait for it.
+//! The request to stop a crawl, with the reason for the stop. Every task can wait for this request.
 //!
 //! The first reason is kept. Only a failure (full disk, error of aranha) replaces an earlier reason that is not itself
-//! a failure. After the signal, visits start no further fetch. They make their last check-in, which releases their
+//! a failure. After the request, visits start no further fetch. They make their last check-in, which releases their
 //! sites.
 
 use std::fmt;
@@ -16,7 +16,7 @@ pub enum Reason {
     Finished,
     /// The configured limit with this name was reached: pages, time or size.
     Limit(&'static str),
-    /// The user pressed Ctrl-C, or the process received a termination signal.
+    /// The user pressed Ctrl-C, or the process received SIGTERM or SIGHUP.
     Interrupted,
     /// The disk is full. Checked-in pages are safe, and the crawl can be resumed.
     DiskFull(String),
@@ -44,12 +44,12 @@ impl fmt::Display for Reason {
     }
 }
 
-/// A handle on the stop signal of a crawl. All clones share one signal.
+/// Requests the stop of a crawl, or waits for this request. All clones belong to the same crawl.
 #[derive(Clone, Debug)]
 pub struct Stop(Arc<watch::Sender<Option<Reason>>>);
 
 impl Stop {
-    /// Creates a signal that is not set.
+    /// Creates a handle for a crawl whose stop was not requested yet.
     pub fn new() -> Self {
         Self(Arc::new(watch::Sender::new(None)))
     }

@@ -28,7 +28,8 @@ pub struct Status {
     /// of its lease.
     #[serde(serialize_with = "as_timestamp")]
     pub next_due: Option<i64>,
-    /// When the next revisit is due, in unix milliseconds. Only sites that have nothing else to fetch are considered.
+    /// When the next revisit is due, in unix milliseconds. Only sites that have nothing to fetch except
+    /// revisits are considered.
     #[serde(serialize_with = "as_timestamp")]
     pub next_revisit: Option<i64>,
 }

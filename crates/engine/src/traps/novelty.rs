@@ -32,7 +32,7 @@ use crate::traps::words::{HASH_MULTIPLIER, each_word};
 
 /// Number of pages by which one page with new text shortens the stretch.
 const RELIEF_PAGES: u32 = 10;
-/// Number of pages with new text that allow the site a stretch that is one page longer.
+/// Each time a site has brought this number of pages with new text, its stretch may be one page longer.
 const PAGES_PER_ALLOWANCE: u32 = 2;
 /// Maximum number of new links that one page adds to the growth of the stretch.
 const MAX_GROWTH: u32 = 4;
@@ -59,12 +59,12 @@ const BACK_LINK_SHARE: u32 = 8;
 /// Maximum number of words that are read from one page.
 const MAX_PAGE_WORDS: usize = 4096;
 /// Number of pages with new text after which a site is trusted, as long as the length or the growth of its stretch is
-/// far from the limit. Of a trusted site only one in [`SAMPLE_EVERY`] pages is read, chosen at random. The unread pages
-/// before it are treated like it.
+/// far from the limit. On a trusted site, the words of only one page in [`SAMPLE_EVERY`] are read, chosen at random.
+/// The unread pages before a sampled page are classified like the sampled page.
 const TRUSTED_PAGES: u32 = 256;
 /// The length or the growth of a stretch is far from its limit if it is below the limit divided by this number.
 const FAR_DIVISOR: u32 = 4;
-/// Of a trusted site, one in this number of pages is read.
+/// On a trusted site, the words of only one page in `SAMPLE_EVERY` are read.
 const SAMPLE_EVERY: u64 = 4;
 
 /// Hashes of the text of a page, for trap detection.
@@ -167,7 +167,7 @@ pub(crate) struct Novelty {
     pages: u32,
     /// Pages since the last one that was read.
     unread: u32,
-    /// Growth of the stretch by the unread pages, if they are barren.
+    /// What the unread pages add to the growth of the stretch if the next page that is read is barren.
     unread_growth: u32,
     texts: Seen,
     words: WordSet,

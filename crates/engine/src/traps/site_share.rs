@@ -9,7 +9,7 @@ use aranha_url::SiteKey;
 const WINDOW: usize = 2048;
 /// Minimum share of these requests, in percent, at which a site is reported.
 const MIN_PERCENT: u32 = 50;
-/// No site is reported while the window contains fewer sites than this.
+/// No site is reported while these requests went to fewer sites than this.
 const MIN_SITES: usize = 8;
 
 /// The sites of the latest requests.

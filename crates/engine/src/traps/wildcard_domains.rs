@@ -30,7 +30,8 @@ pub(crate) struct WildcardDomains(Mutex<HashMap<String, Domain>>);
 
 #[derive(Debug, Default)]
 struct Domain {
-    /// Before the test, visited hosts. For a wildcard, hosts that its pages link to.
+    /// While the domain is untested, the hosts that were visited. If it is a wildcard, the hosts that its pages link
+    /// to.
     hosts: Seen,
     state: WildcardState,
     novelty: Novelty,

@@ -25,7 +25,8 @@ fn in_range(bytes: u64, first: u8, last: u8) -> u64 {
 }
 
 #[cfg(any(test, not(target_arch = "x86_64")))]
-/// Sets the high bit of the bytes that belong to words, and of those that are digits.
+/// Returns two masks. In the first, the high bit of every byte that belongs to a word is set; in the second, the high
+/// bit of every digit.
 fn classify(bytes: u64) -> (u64, u64) {
     let low = bytes & !HIGH_BITS;
     let ascii = !bytes & HIGH_BITS;
@@ -73,8 +74,8 @@ fn classify_by_16(block: &[u8; BLOCK]) -> (u64, u64) {
         _mm_set1_epi8, _mm_sub_epi8,
     };
     let bits = |bytes| u64::from(_mm_movemask_epi8(bytes) as u16);
-    // Selects the `count` byte values from `first` on. When `first` is subtracted, smaller values wrap around and
-    // become larger than all of these.
+    // Selects the bytes from `first` to `first + count - 1`. After `first` is subtracted, these are below `count`.
+    // Bytes smaller than `first` wrap around to values of `count` or more.
     let in_range = |bytes: __m128i, first: u8, count: u8| {
         let above = _mm_sub_epi8(bytes, _mm_set1_epi8(first as i8));
         _mm_cmpeq_epi8(_mm_min_epu8(above, _mm_set1_epi8(count as i8 - 1)), above)

@@ -97,11 +97,12 @@ pub(crate) enum NextVisit {
     /// The page goes back to the front of the visit's queue. `path`: the path to request, if it differs from that of
     /// the page.
     Queued { path: Option<String>, tries: u8 },
-    /// At `due` (unix milliseconds), by the retry table.
+    /// The retry table plans the next fetch at `due` (unix milliseconds).
     Retry { due: i64 },
-    /// At `due`, by the revisit policy. `history`: the page's history for the next plan.
+    /// The revisit policy plans the next fetch at `due`. `history`: the page's history for the next plan.
     Revisit { due: i64, history: Vec<u8> },
-    /// At `due`, in the next round, because the retry table is used up and the page has no version.
+    /// The page is fetched again in the next round, at `due`, because the retry table is used up and the page has no
+    /// version.
     NextRound { due: i64 },
     /// Never.
     Done,

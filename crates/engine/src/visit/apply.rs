@@ -150,7 +150,7 @@ impl Visit {
         self.apply_revisit(verdict, page);
     }
 
-    /// Counts a revisit, and stores the results of its signal and its round.
+    /// Counts a revisit, updates the trust in the source of its change signal, and stores the site's rounds.
     fn apply_revisit(&mut self, verdict: &Verdict, page: &Pending) {
         if page.past.is_some() {
             let counters = self.context.counters();

@@ -7,9 +7,10 @@ use tokio::sync::oneshot;
 use crate::commit::{Committed, CompletedFetch, Submission};
 use crate::visit::page_queue::{PageQueue, QueueReport};
 
-/// Number of records, per parallel request, after which a check-in is made before `crawl.check_in_interval` is over.
+/// If `done` and `later` together reach this length per parallel request, a check-in is made without waiting for the
+/// end of `crawl.check_in_interval`.
 const LARGE_BATCH: usize = 512;
-/// Number of links after which a check-in is made before `crawl.check_in_interval` is over.
+/// A check-in is also made without waiting if `outside` and `overflow` together reach this length.
 const MANY_LINKS: usize = 64 * LARGE_BATCH;
 
 #[derive(Default)]

@@ -120,7 +120,7 @@ impl Visit {
 
     /// Waits for the responses to all requests, and renews the lease in the meantime. After a stop of the crawl it
     /// waits at most [`SHUTDOWN_GRACE`] or [`TIME_LIMIT_GRACE`] and then cancels the requests. Their pages stay
-    /// pending, and the courtesy pause starts at that time.
+    /// pending, and the courtesy pause starts when the requests are cancelled.
     async fn drain(&mut self) {
         let context = Arc::clone(&self.context);
         let too_late = async {

@@ -268,7 +268,7 @@ impl Visit {
         is_quantum_over || robots.is_none_or(|file| !robots_txt::is_fresh(file, context.now()))
     }
 
-    /// Maximum length of the queue: one window per parallel request.
+    /// Maximum length of the queue: `frontier.window` pages per parallel request.
     fn window(&self) -> usize {
         self.context.config().frontier.window.max(1) * self.max_requests()
     }

@@ -1,4 +1,5 @@
-//! The queue of a visit: it keeps pages packed in memory, and reports changes to the frontier's copy at each check-in.
+//! The queue of a visit. It keeps pages packed in memory. At each check-in it reports how the frontier must change its
+//! copy of the queue.
 //!
 //! Tens of thousands of visits hold up to `frontier.window` pages each, and most visits only wait for a pause to end. A
 //! [`Pending`] takes about two hundred bytes, half of it the URL of the page that contains the link. Here a page takes
@@ -41,7 +42,8 @@ pub(crate) struct PageQueue {
     last_via: String,
     /// Number of pages at the front of this queue that the frontier already has. They are the last pages of its window.
     acked: usize,
-    /// Key of the page before the acked pages in the window. This is the page that was popped last, if it was acked.
+    /// Key of the page directly before the acked pages in the window: the acked page that was popped last. `None` if
+    /// that page is not known.
     last_acked_popped: Option<PathKey>,
 }
 
@@ -136,8 +138,8 @@ impl PageQueue {
 
     /// Makes the report for a check-in with these pages in flight. From now on all pages count as acked.
     ///
-    /// The window can keep its pages only if no page is in flight, or if one page is in flight and precedes the queue
-    /// in the window. Otherwise the report contains all pages.
+    /// The acked pages can stay in the window only if no page is in flight, or if one page is in flight and is directly
+    /// before them in the window. Otherwise the report contains all pages.
     pub(crate) fn report<'a>(
         &mut self,
         in_flight: impl Iterator<Item = &'a Pending>,

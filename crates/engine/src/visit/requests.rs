@@ -48,7 +48,7 @@ impl Requests {
         self.in_flight.is_empty()
     }
 
-    /// Whether a request of this visit has ended: robots.txt or a page.
+    /// Whether this visit has a session from an earlier request, for robots.txt or a page.
     pub(super) fn have_begun(&self) -> bool {
         !self.sessions.is_empty()
     }
@@ -61,7 +61,7 @@ impl Requests {
     pub(super) fn start(&mut self, context: Arc<Context>, task: FetchTask) {
         let page = task.page.clone();
         let session = self.sessions.pop().unwrap_or_default();
-        // The box prevents that a future of some kilobytes is copied several times on its way to the runtime.
+        // The future takes some kilobytes. The box avoids copying it several times on its way to the runtime.
         let work = async move { collect(&context, session, task).await };
         let work = Box::pin(work.instrument(visit_span()));
         let collector = self.collectors.spawn(work);

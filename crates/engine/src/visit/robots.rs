@@ -28,7 +28,7 @@ impl Visit {
         if fetch.outcome == Outcome::DnsNotFound
             && let Some(twin) = self.twin(fetch.no_such_name)
         {
-            // Often only one of the two names exists, with or without `www.` (U3).
+            // Try the other name: often a host exists only with or only without `www.` (U3).
             self.batch.done.append(&mut fetch.done);
             self.site.use_twin(twin);
             fetch = self.fetch_robots().await?;

@@ -157,7 +157,7 @@ impl VisitedSite {
         self.facts.pause_ms = delay.as_millis() as u32;
     }
 
-    /// Stores that the server must not be visited before `until`, as it requested.
+    /// Stores the time until which the server requested a pause, unless a later time is stored already.
     pub(super) fn extend_retry_after(&mut self, until: i64) {
         self.facts.retry_after = until.max(self.facts.retry_after);
     }

@@ -8,8 +8,8 @@ use crate::{SampleRow, sample_rows};
 /// Sizes of the webs, in sites.
 pub(crate) const SIZES: [u32; 3] = [10_000, 100_000, 1_000_000];
 
-/// A request may cost this many times as much in a web of ten times the size. The ratio exceeds 1 because processor
-/// time varies on a shared machine.
+/// Maximum ratio of the cost of a request to its cost in a web of a tenth of the size. The maximum is above 1 because
+/// processor time varies on a shared machine.
 const MAX_RATIO: f64 = 1.25;
 
 /// Fails if a request costs more than [`MAX_RATIO`] times as much as in the next smaller web.
