@@ -7,9 +7,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use aranha_fetch::Fetcher;
 use aranha_frontier::{Hop, Outcome, Pending, Seed};
-use aranha_url::{
-    BlacklistError, CanonUrl, Judgement, MAX_REQUISITE_HOPS, PageKey, Scope, ScopeRule,
-};
+use aranha_url::{BlacklistError, CanonUrl, Judgement, PageKey, Scope, ScopeRule};
 
 use crate::blocking::blacklist_watch::{BlacklistWatch, BlacklistWatchError};
 use crate::links::link_depth;
@@ -30,7 +28,7 @@ pub(crate) fn judge_hop<'a>(
     depth: u16,
     hop: Hop,
 ) -> Judgement<'a> {
-    if hop == Hop::Embed {
+    if hop.embeds() > 0 {
         scope.judge_requisite(url, key, depth)
     } else {
         scope.judge_page(url, key, depth)
@@ -79,8 +77,9 @@ impl SharedScope {
         target: &CanonUrl,
         from: &Pending,
     ) -> (Option<Hop>, Option<Seed>) {
-        if self.is_wanted_requisite(target, from) {
-            return (Some(Hop::Embed), None);
+        let requisite = self.requisite_redirect(target, from);
+        if requisite.is_some() {
+            return (requisite, None);
         }
         let depth = link_depth(from, Hop::Redirect);
         let inside = self.wants(target, depth);
@@ -96,16 +95,14 @@ impl SharedScope {
         )
     }
 
-    /// Whether `from` is a requisite and `target`, to which it redirects, is fetched as a requisite too. When a chain
-    /// of requisites within one site has reached [`MAX_REQUISITE_HOPS`], its redirects count as ordinary redirects, so
-    /// that endless chains are recognised as traps.
-    fn is_wanted_requisite(&self, target: &CanonUrl, from: &Pending) -> bool {
+    /// The kind of link to `target`, to which the requisite `from` redirects. `None`: it is not wanted as a requisite.
+    fn requisite_redirect(&self, target: &CanonUrl, from: &Pending) -> Option<Hop> {
+        let hop = from.hop.embed_redirect()?;
         let scope = self.read();
-        let depth = link_depth(from, Hop::Embed);
-        from.hop == Hop::Embed
-            && scope.takes_requisites()
-            && from.site_depth < MAX_REQUISITE_HOPS
-            && scope.judge_requisite(target, target.key(), depth).inside
+        let depth = link_depth(from, hop);
+        let is_wanted =
+            scope.takes_requisites() && scope.judge_requisite(target, target.key(), depth).inside;
+        is_wanted.then_some(hop)
     }
 
     /// Adds a seed while the crawl runs.

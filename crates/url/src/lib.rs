@@ -53,6 +53,6 @@ pub use filter::{Filter, FilterError};
 pub use key::{IdentityBuildHasher, PageKey, PathKey, SiteKey};
 pub use rejected::Rejected;
 pub use rules::UrlRules;
-pub use scope::{Judgement, MAX_REQUISITE_HOPS, Reach, Scope, ScopeRule};
+pub use scope::{Judgement, Reach, Scope, ScopeRule};
 pub use site::registrable;
 pub use surt::surt;

@@ -72,9 +72,6 @@ impl std::str::FromStr for Reach {
     }
 }
 
-/// Requisites are followed this many links beyond the maximum depth: page, style sheet, imported style sheet, font.
-pub const MAX_REQUISITE_HOPS: u16 = 5;
-
 /// The scope of a crawl: the configured limits and the seeds.
 #[derive(Clone, Debug)]
 pub struct Scope {
@@ -275,7 +272,7 @@ impl Scope {
     }
 
     /// Like [`Scope::judge_page`], for a file that a page or another requisite loads. If requisites are taken, only the black
-    /// list, `reject` and [`MAX_REQUISITE_HOPS`] exclude it.
+    /// list and `reject` exclude it. The caller limits chains of requisites.
     pub fn judge_requisite<'a>(
         &'a self,
         url: &'a CanonUrl,
@@ -293,15 +290,7 @@ impl Scope {
         if let Some(reject) = self.reject.as_ref().filter(|r| r.matches(url, depth)) {
             return Judgement::outside(ScopeRule::Reject(reject.as_str()));
         }
-        // The reach `page` ends at the seeds.
-        let limit = self
-            .max_depth
-            .or((self.reach == Reach::Page).then_some(0))
-            .map(|limit| limit.saturating_add(MAX_REQUISITE_HOPS));
-        match limit {
-            Some(limit) if depth > limit => Judgement::outside(ScopeRule::Depth { depth, limit }),
-            _ => Judgement::inside(ScopeRule::Requisite),
-        }
+        Judgement::inside(ScopeRule::Requisite)
     }
 
     /// Whether the host alone shows that a link is out of reach. This excludes most links to other sites before they
@@ -743,9 +732,7 @@ mod tests {
         let scope = scope.with_requisites(true);
         let inside = (true, "page.assets: a page in scope loads it".to_owned());
         assert_eq!(judge(&scope, style, 1), inside);
-        assert_eq!(judge(&scope, style, 5), inside);
-        let deep = outside("depth 6 is beyond the limit of 5");
-        assert_eq!(judge(&scope, style, 6), deep);
+        assert_eq!(judge(&scope, style, 500), inside);
         assert_eq!(
             judge(&scope, "http://cdn.example/a.zip", 1),
             outside("reject: ext:zip")

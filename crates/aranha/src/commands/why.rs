@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use aranha_engine::{Clock, Config};
-use aranha_frontier::{Explanation, Hop, SiteState, Waiting};
+use aranha_frontier::{Explanation, SiteState, Waiting};
 use aranha_robots::{Access, Robots};
 use aranha_url::CanonUrl;
 use clap::Args;
@@ -82,7 +82,7 @@ fn scope(
 ) -> Result<(bool, String), CommandError> {
     let scope = collection.scope()?;
     let judgement = match known.records.last() {
-        Some(record) if record.hop == Hop::Embed => {
+        Some(record) if record.hop.embeds() > 0 => {
             scope.judge_requisite(url, url.key(), record.depth)
         }
         Some(record) => scope.judge(url, record.depth),

@@ -1,5 +1,7 @@
 //! Page requisites: the style sheets, images, fonts and other files that a browser loads with a page.
 
+use std::sync::{Arc, OnceLock};
+
 use crate::scripted_site::{ScriptedSite, crawl, page, run};
 use crate::settings;
 
@@ -134,8 +136,42 @@ fn files_of_pages_at_the_depth_limit_are_fetched() {
     );
 }
 
-/// Every style sheet imports another one. The chain ends at `MAX_REQUISITE_HOPS`, or when the site is blocked as a
-/// trap.
+/// Two hosts out of scope whose frames load a new frame of the other host forever.
+#[test]
+fn a_chain_of_files_out_of_scope_ends_after_five() {
+    let other = Arc::new(OnceLock::<String>::new());
+    let next = |path: &str| path[1..].parse::<u32>().map_or(0, |number| number + 1);
+    let known = Arc::clone(&other);
+    let odd = ScriptedSite::start(move |path, _, _| match path {
+        "/robots.txt" => String::new(),
+        _ => page(&format!(
+            "{path} <iframe src={}/{}></iframe>",
+            known.get().unwrap(),
+            next(path)
+        )),
+    });
+    let back = odd.url("");
+    let even = ScriptedSite::start(move |path, _, _| match path {
+        "/robots.txt" => String::new(),
+        _ => page(&format!(
+            "{path} <iframe src={back}/{}></iframe>",
+            next(path)
+        )),
+    });
+    other.set(even.url("")).unwrap();
+    let first = odd.url("/1");
+    let site = ScriptedSite::start(move |path, _, _| match path {
+        "/" => page(&format!("<iframe src={first}></iframe>")),
+        _ => String::new(),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    run(crawl(&collection, &site.url("/")).args(["--assets", "--pages", "40"]));
+    assert_eq!(files_requested(&odd), ["/1", "/3", "/5"]);
+    assert_eq!(files_requested(&even), ["/2", "/4"]);
+}
+
+/// Every style sheet imports another one. The chain ends at `Hop::MAX_EMBEDS`, or when the site is blocked as a trap.
 #[test]
 fn endless_imports_end() {
     let endless = |path: &str| match path {

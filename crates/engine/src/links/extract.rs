@@ -35,12 +35,15 @@ pub(crate) fn extract(
         if link.nofollow && !follow_nofollow {
             continue;
         }
-        let hop = hop_of(link.kind);
-        if requisites_only && hop != Hop::Embed {
-            continue;
-        }
+        let mut hop = hop_of(link.kind);
         if scope.is_beyond(&link.href) && !(scope.takes_requisites() && hop == Hop::Embed) {
             continue;
+        }
+        if requisites_only {
+            match from.hop.next_embed() {
+                Some(next) if hop == Hop::Embed => hop = next,
+                _ => continue,
+            }
         }
         // A link with a date of change is not looked up in the link cache: the visit needs the date even if it knows
         // the page.
@@ -73,7 +76,7 @@ pub(crate) fn extract(
 /// Whether a page was fetched only because a page in scope loads it. The files that it loads are fetched, but its links are
 /// not followed.
 fn is_outside_requisite(scope: &Scope, url: &CanonUrl, from: &Pending) -> bool {
-    scope.takes_requisites() && from.hop == Hop::Embed && !scope.judge(url, from.depth).inside
+    scope.takes_requisites() && from.hop.embeds() > 0 && !scope.judge(url, from.depth).inside
 }
 
 /// The base URL of the page's links.

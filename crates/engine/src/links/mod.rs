@@ -27,7 +27,7 @@ pub(crate) struct PageLinks {
 /// Depth of a link's target, in links from a seed. A redirect does not add to the depth, unless the page was itself
 /// reached by a redirect.
 pub(crate) fn link_depth(from: &Pending, hop: Hop) -> u16 {
-    if hop == Hop::Redirect && from.hop != Hop::Redirect {
+    if hop.is_redirect() && !from.hop.is_redirect() {
         from.depth
     } else {
         from.depth.saturating_add(1)

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use aranha_frontier::{Counters, Hop, Outcome, Pending};
+use aranha_frontier::{Counters, Outcome, Pending};
 
 use crate::collect::PageResponse;
 use crate::config::Thresholds;
@@ -68,7 +68,7 @@ pub(crate) fn observe<'a>(
     response: &'a PageResponse,
     (links, new): (u32, u32),
 ) -> TrapObservation<'a> {
-    let is_chain = response.redirect.is_some() && page.hop == Hop::Redirect;
+    let is_chain = response.redirect.is_some() && page.hop.is_redirect();
     match &response.reading {
         Some(reading) => TrapObservation::Text(reading),
         None if response.outcome == Outcome::Answer(200) && links == 0 && response.size > 0 => {

@@ -64,7 +64,7 @@ impl Visit {
             depth: link_depth(from, hop),
             site_depth: from
                 .site_depth
-                .saturating_add(u16::from(hop != Hop::Redirect)),
+                .saturating_add(u16::from(!hop.is_redirect())),
             tries: 0,
             hop,
             via: via.to_owned(),

@@ -251,7 +251,7 @@ fn read<'a>(reader: &mut Reader<'a>, via: &'a str) -> Option<Packed<'a>> {
         key: PathKey(reader.word()?),
         depth: reader.number()?,
         site_depth: reader.number()?,
-        hop: Hop::from_letter(reader.byte()?)?,
+        hop: Hop::from_byte(reader.byte()?)?,
         path: reader.text()?,
         via: match mark & SAME_VIA {
             0 => reader.text()?,
