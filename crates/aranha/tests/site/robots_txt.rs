@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use crate::scripted_site::{ScriptedSite, crawl, links, page, run, status};
+use crate::support::assert_status;
 use crate::{outcomes, settings};
 
 /// A robots.txt file with a wrong Content-Encoding is still read. A file that ends too early allows no page, because
@@ -30,6 +31,30 @@ fn an_incomplete_robots_txt_allows_nothing() {
         "Transfer-Encoding: chunked\r\n\r\nd\r\nUser-agent: *\r\nno size\r\n",
         &[],
     );
+}
+
+#[test]
+fn robots_txt_is_obeyed_for_the_user_agent_that_is_sent() {
+    let site = ScriptedSite::start(|path, _, _| match path {
+        "/robots.txt" => {
+            page("User-agent: MyBot\nDisallow: /private\n\nUser-agent: aranha\nDisallow: /open\n")
+        }
+        "/" => links(&["/private", "/open"]),
+        _ => page(path),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = crawl(&folder.path().join("c"), &site.url("/"));
+    run(command.args(["--user-agent", "MyBot/1.0"]));
+    assert_eq!(site.requests(), ["/", "/open"]);
+
+    let file = settings(folder.path(), "[crawl]\nproduct = \"aranha\"\n");
+    let mut command = crawl(&folder.path().join("d"), &site.url("/"));
+    command.args(["--user-agent", "MyBot/1.0"]).arg("--config");
+    let output = command.arg(file).output().unwrap();
+    assert_status(&output, 2);
+    let message = String::from_utf8_lossy(&output.stderr);
+    let expected = "does not contain the product token `aranha`";
+    assert!(message.contains(expected), "{message}");
 }
 
 #[test]

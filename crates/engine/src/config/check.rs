@@ -1,5 +1,6 @@
 //! Checks of values that have the right type but cannot work.
 
+use super::derive::has_product;
 use super::error::ConfigError;
 use super::{Config, CrawlOptions, Origins};
 
@@ -24,6 +25,13 @@ pub(super) fn check(config: &Config, origins: &Origins) -> Result<(), ConfigErro
     ] {
         header(value.map_or("", String::as_str)).map_err(|problem| error(key, problem))?;
     }
+    let product = &config.crawl.product;
+    require(
+        has_product(&fetch.user_agent, product),
+        &format!("does not contain the product token `{product}`, for which robots.txt is obeyed"),
+        "begin it with the name of the crawler, or set crawl.product to a name in it",
+    )
+    .map_err(|problem| error("fetch.user_agent", problem))?;
     config
         .scope()
         .map(drop)

@@ -69,7 +69,7 @@ pub struct CrawlOptions {
     /// Do not end when idle: wait for the next revisit (`[revisit]`).
     pub continuous: bool,
 
-    /// Product token for robots.txt, and first word of the User-Agent.
+    /// Product token for robots.txt, and first word of the User-Agent. Derived from `fetch.user_agent` if only that is set.
     pub product: String,
     /// Web page or mail address of the operator, sent with every request (N9). It becomes part of `fetch.user_agent`
     /// and `fetch.from` if these are not set.

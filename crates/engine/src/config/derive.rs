@@ -1,33 +1,61 @@
-//! `fetch.user_agent` and `fetch.from`, derived from product and contact (N9).
+//! `fetch.user_agent` and `fetch.from`, derived from product and contact (N9). If `fetch.user_agent` is set, the product
+//! is derived from it.
 
 use super::{Config, Origin, Origins};
 
 const CONTACT: &str = "crawl.contact";
+const PRODUCT: &str = "crawl.product";
+const USER_AGENT: &str = "fetch.user_agent";
 
-/// Sets `fetch.user_agent` and `fetch.from` unless a layer set them.
+/// Sets `fetch.user_agent` and `fetch.from` unless a layer set them. If a layer set `fetch.user_agent` but not
+/// `crawl.product`, sets the product, so that robots.txt is obeyed for the name that is sent.
 pub(super) fn identity(config: &mut Config, origins: &mut Origins) {
     let contact = config
         .crawl
         .contact
         .trim_start_matches("mailto:")
         .to_owned();
-    if origins.of("fetch.user_agent") == Origin::Default {
+    if origins.of(USER_AGENT) == Origin::Default {
         let composed = user_agent(&config.crawl.product, &contact);
         if composed != config.fetch.user_agent {
-            let from = if contact.is_empty() {
-                "crawl.product"
-            } else {
-                CONTACT
-            };
-            origins.set("fetch.user_agent", Origin::Derived(from));
+            let from = if contact.is_empty() { PRODUCT } else { CONTACT };
+            origins.set(USER_AGENT, Origin::Derived(from));
             config.fetch.user_agent = composed;
         }
+    } else if origins.of(PRODUCT) == Origin::Default
+        && let Some(product) = product_of(&config.fetch.user_agent, &config.crawl.product)
+    {
+        origins.set(PRODUCT, Origin::Derived(USER_AGENT));
+        product.clone_into(&mut config.crawl.product);
     }
     let mail = contact.contains('@') && !contact.contains("://");
     if mail && config.fetch.from.is_none() {
         origins.set("fetch.from", Origin::Derived(CONTACT));
         config.fetch.from = Some(contact);
     }
+}
+
+/// Whether a User-Agent header contains the product token, in upper or lower case.
+pub(super) fn has_product(user_agent: &str, product: &str) -> bool {
+    tokens(user_agent).any(|token| token.eq_ignore_ascii_case(product))
+}
+
+/// The product token in a User-Agent header. `None` if it is `default` or if there is none. Crawlers that present
+/// themselves as a browser have their name after `compatible;`.
+fn product_of<'a>(user_agent: &'a str, default: &str) -> Option<&'a str> {
+    if has_product(user_agent, default) {
+        return None;
+    }
+    let name = user_agent.split_once("compatible;");
+    tokens(name.map_or(user_agent, |(_, name)| name)).next()
+}
+
+/// The words of a User-Agent header that can be product tokens: letters, `-` and `_` (RFC 9309, 2.2.1).
+fn tokens(user_agent: &str) -> impl Iterator<Item = &str> {
+    let ends_token = |c: char| !(c.is_ascii_alphabetic() || c == '-' || c == '_');
+    user_agent
+        .split(ends_token)
+        .filter(|token| !token.is_empty())
 }
 
 /// `aranha/0.1.0 (+https://example.org/crawler)`. By convention, a plus sign marks a page about the crawler.
@@ -42,7 +70,7 @@ fn user_agent(product: &str, contact: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::user_agent;
+    use super::{product_of, user_agent};
 
     #[track_caller]
     fn check(contact: &str, expected: &str) {
@@ -50,6 +78,24 @@ mod tests {
             user_agent("aranha", contact),
             expected.replace("VERSION", env!("CARGO_PKG_VERSION"))
         );
+    }
+
+    #[test]
+    fn products() {
+        for (user_agent, expected) in [
+            ("MyBot/1.0 (+https://example.org/bot)", Some("MyBot")),
+            ("my-bot", Some("my-bot")),
+            (
+                "Mozilla/5.0 (compatible; OtherBot/2.1; +https://example.org)",
+                Some("OtherBot"),
+            ),
+            ("Mozilla/5.0 (compatible; Aranha/1.0)", None),
+            ("aranha crawl 3.", None),
+            ("NotAranha/1.0", Some("NotAranha")),
+            ("1.0", None),
+        ] {
+            assert_eq!(product_of(user_agent, "aranha"), expected, "{user_agent}");
+        }
     }
 
     #[test]

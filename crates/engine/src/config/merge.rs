@@ -37,8 +37,8 @@ pub(super) fn load(layers: &Layers) -> Result<(Config, Origins), ConfigError> {
     let mut config: Config = table
         .try_into()
         .map_err(|error: toml::de::Error| ConfigError::Layers(error.message().to_owned()))?;
-    check::check(&config, &origins)?;
     derive::identity(&mut config, &mut origins);
+    check::check(&config, &origins)?;
     // The limit for decoded bodies also applies to unpacked sitemaps.
     let decoded = usize::try_from(config.fetch.max_decoded).unwrap_or(usize::MAX);
     config.page.max_unpacked = config.page.max_unpacked.min(decoded);
