@@ -29,6 +29,8 @@ const RELOAD_INTERVAL: Duration = Duration::from_secs(1);
 /// tokio's clock.
 pub struct World {
     pub(crate) clock: Clock,
+    /// Whether the clock of a real world is not the system's.
+    is_shifted: bool,
     simulated: Option<SimulatedParts>,
 }
 
@@ -40,18 +42,19 @@ struct SimulatedParts {
 impl World {
     /// The real clock, network and archive.
     pub fn real() -> Self {
-        Self::with_clock(Clock::new())
+        Self::with_clock(Clock::new(), false)
     }
 
     /// The real network and archive. The clock starts at `now` (unix milliseconds), so that a test can crawl on another
     /// day.
     pub fn real_at(now: i64) -> Self {
-        Self::with_clock(Clock::at(now))
+        Self::with_clock(Clock::at(now), true)
     }
 
-    fn with_clock(clock: Clock) -> Self {
+    fn with_clock(clock: Clock, is_shifted: bool) -> Self {
         Self {
             clock,
+            is_shifted,
             simulated: None,
         }
     }
@@ -61,6 +64,7 @@ impl World {
     pub fn simulated(now: i64, web: Arc<dyn Simulation>, sync: Duration) -> Self {
         Self {
             clock: Clock::at(now),
+            is_shifted: false,
             simulated: Some(SimulatedParts { web, sync }),
         }
     }
@@ -71,6 +75,7 @@ impl World {
         refused: Blacklist,
     ) -> Result<Fetcher, FetchSetupError> {
         match &self.simulated {
+            None if self.is_shifted => Fetcher::starting_at(options, refused, self.clock.now()),
             None => Fetcher::new(options, refused),
             Some(simulated) => {
                 let web = Arc::clone(&simulated.web);

@@ -50,6 +50,8 @@ struct FetcherState {
     resolver: Arc<Resolver>,
     transport: Transport,
     clock: CalendarClock,
+    /// Milliseconds by which the time of this fetcher is ahead of the wall clock; 0 except in tests.
+    shift_ms: i64,
     common_headers: CommonHeaders,
     memory: MemoryBudget,
     sockets: SocketLimit,
@@ -59,7 +61,7 @@ impl FetcherState {
     /// The time that is recorded with a fetch, from the wall clock or from the simulation.
     fn now_ms(&self) -> i64 {
         match self.transport {
-            Transport::Real(_) => unix_ms(),
+            Transport::Real(_) => unix_ms() + self.shift_ms,
             Transport::Simulated(_) => self.clock.now_ms(),
         }
     }
@@ -80,7 +82,20 @@ impl Fetcher {
     pub fn new(options: Options, refused: Blacklist) -> Result<Fetcher, FetchSetupError> {
         let transport = Transport::Real(Box::new(Tls::new(options.verify_tls)?));
         let names = NameSource::servers(&options)?;
-        Fetcher::with_transport(transport, names, CalendarClock::new(), options, refused)
+        let clock = CalendarClock::new();
+        Fetcher::with_transport(transport, names, clock, 0, options, refused)
+    }
+
+    /// Like [`Fetcher::new`], for tests on another day. The time starts at `now` (Unix milliseconds).
+    pub fn starting_at(
+        options: Options,
+        refused: Blacklist,
+        now: i64,
+    ) -> Result<Fetcher, FetchSetupError> {
+        let transport = Transport::Real(Box::new(Tls::new(options.verify_tls)?));
+        let names = NameSource::servers(&options)?;
+        let clock = CalendarClock::starting_at(now);
+        Fetcher::with_transport(transport, names, clock, now - unix_ms(), options, refused)
     }
 
     /// A fetcher for a simulated web. Its time starts at `now` (Unix milliseconds) and advances with tokio's clock. No
@@ -96,13 +111,14 @@ impl Fetcher {
         let simulated = SimulatedTransport::new(web, clock);
         let names = NameSource::Simulated(simulated.clone());
         let transport = Transport::Simulated(simulated);
-        Fetcher::with_transport(transport, names, clock, options, refused)
+        Fetcher::with_transport(transport, names, clock, 0, options, refused)
     }
 
     fn with_transport(
         transport: Transport,
         names: NameSource,
         clock: CalendarClock,
+        shift_ms: i64,
         options: Options,
         refused: Blacklist,
     ) -> Result<Fetcher, FetchSetupError> {
@@ -115,6 +131,7 @@ impl Fetcher {
             resolver: Arc::new(Resolver::new(names, &options, guard.clone(), clock)),
             transport,
             clock,
+            shift_ms,
             common_headers: CommonHeaders::new(&options)?,
             memory: MemoryBudget::new(options.body_memory),
             sockets,

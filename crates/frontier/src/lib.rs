@@ -131,6 +131,15 @@ pub trait Frontier: Send {
     /// pause.
     fn make_all_due(&mut self, now: i64, source: u8) -> Result<(), FrontierError>;
 
+    /// Make revisits due now that are due by `until`, if the last visit of the page was at `visited_by` or before. Call
+    /// this before visits begin.
+    fn bring_revisits_forward(
+        &mut self,
+        now: i64,
+        until: i64,
+        visited_by: i64,
+    ) -> Result<(), FrontierError>;
+
     /// Apply claims from outside that pages have changed or are new. Known pages that wait for a revisit are visited
     /// earlier. Unknown pages are admitted like links from other sites.
     ///

@@ -41,7 +41,7 @@ mod trust;
 pub use history::{History, PageState, PageVisit};
 pub use optimal::{Census, best_interval};
 pub use options::{Options, Policy};
-pub use schedule::Schedule;
+pub use schedule::{EarlyVisits, Schedule};
 pub use selective::SiteHistory;
 pub use trust::Trust;
 

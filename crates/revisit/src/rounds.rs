@@ -38,6 +38,11 @@ impl Rounds {
         self.length
     }
 
+    /// Length of the first part of a round, in which its visits are.
+    pub(crate) fn spread(self) -> i64 {
+        (self.spread * self.length as f64) as i64
+    }
+
     pub(crate) fn number(self, at: i64) -> i64 {
         at.div_euclid(self.length)
     }

@@ -29,6 +29,15 @@ pub struct Schedule {
     market: Option<Market>,
 }
 
+/// The revisits that a crawl takes before they are due: pages that meet both conditions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EarlyVisits {
+    /// The page is due at this time or before, unix milliseconds.
+    pub due_by: i64,
+    /// The last visit of the page was at this time or before. So a page is not visited twice in a round.
+    pub visited_by: i64,
+}
+
 impl Schedule {
     /// Values out of range are clamped: a round lasts at least a millisecond, a share is between 0 and 1.
     pub fn new(options: &Options) -> Self {
@@ -99,6 +108,24 @@ impl Schedule {
     /// The visit time of the page or site `key` in the round that follows the round of the time `at`.
     pub fn in_next_round(&self, key: u64, at: i64) -> i64 {
         self.rounds.time_in_round(self.rounds.number(at) + 1, key)
+    }
+
+    /// Which revisits a crawl that starts at `now` and then ends takes before they are due. `None` if it takes none.
+    ///
+    /// Due times move within the first part of each round (`spread`), so a crawl at the same time every day would
+    /// otherwise come too early on some days.
+    pub fn early_visits(&self, now: i64) -> Option<EarlyVisits> {
+        if !matches!(
+            self.options.policy,
+            Policy::Fixed | Policy::Frequency | Policy::Selective
+        ) {
+            return None;
+        }
+        let spread = self.rounds.spread();
+        (spread > 0).then(|| EarlyVisits {
+            due_by: now.saturating_add(spread),
+            visited_by: now.saturating_sub(self.rounds.length() - spread),
+        })
     }
 
     /// Whether the site is fast and quick rounds are configured (I6).

@@ -50,6 +50,15 @@ impl Frontier for AuditedFrontier {
         self.inner.make_all_due(now, source)
     }
 
+    fn bring_revisits_forward(
+        &mut self,
+        now: i64,
+        until: i64,
+        visited_by: i64,
+    ) -> Result<(), FrontierError> {
+        self.inner.bring_revisits_forward(now, until, visited_by)
+    }
+
     fn claim(
         &mut self,
         now: i64,

@@ -67,3 +67,36 @@ fn a_refused_page_is_fetched_when_robots_txt_allows_it() {
         assert_eq!(found["/private"], expected, "crawl {day}");
     }
 }
+
+/// With `every = "1d"`, a crawl at the same time each day requests every page, although the due times move within the
+/// first hours of each round.
+#[test]
+fn thirty_daily_crawls_miss_no_day() {
+    let paths = ["/", "/a", "/b"];
+    // Near the start of a round, within the spread, and near the end of a round.
+    for hour in [0, 3, 12, 23] {
+        let site = ScriptedSite::start(|path, _, _| match path {
+            "/robots.txt" => String::new(),
+            "/" => links(&["/a", "/b"]),
+            _ => page(path),
+        });
+        let folder = tempfile::tempdir().unwrap();
+        let mut missed = Vec::new();
+        for day in 0..30 {
+            let before = site.requests().len();
+            // The start varies by up to ten minutes.
+            let start = START + day * DAY + hour * HOUR + (day * 7 % 10) * 60_000;
+            crawl_at(start, folder.path(), &site);
+            let mut requests = site.requests().split_off(before);
+            requests.sort();
+            if requests != paths {
+                missed.push((day, requests));
+            }
+            // A second crawl on the same day requests nothing.
+            let before = site.requests().len();
+            crawl_at(start + HOUR / 2, folder.path(), &site);
+            assert_eq!(site.requests().len(), before, "hour {hour}, day {day}");
+        }
+        assert_eq!(missed, [], "hour {hour}");
+    }
+}

@@ -199,6 +199,13 @@ impl Node {
             self.frontier
                 .call(move |frontier| frontier.revisit_until(now))
                 .await;
+            // Pages that are due in the next hours are taken now. The next crawl may be a whole round away.
+            if let Some(early) = context.policy.schedule.early_visits(now) {
+                let (until, visited_by) = (early.due_by, early.visited_by);
+                self.frontier
+                    .call(move |frontier| frontier.bring_revisits_forward(now, until, visited_by))
+                    .await?;
+            }
         }
         loop {
             while let Some(ended) = visits.try_join_next() {

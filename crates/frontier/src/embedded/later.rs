@@ -230,6 +230,26 @@ impl Store {
         Ok(())
     }
 
+    /// Make revisits due now that are due by `until`, if the last visit was at `visited_by` or before.
+    pub(super) fn later_bring_forward(
+        &self,
+        site: &mut SiteRow,
+        now: i64,
+        until: i64,
+        visited_by: i64,
+        block: &mut BlockBuffer,
+    ) -> Result<(), StoreError> {
+        self.later_change(site, WaitKind::Revisit, block, |due, page| {
+            let past = page.past.as_ref()?;
+            let is_early = *due > now && *due <= until && past.visited.max(past.time) <= visited_by;
+            is_early.then(|| {
+                *due = now;
+                WaitKind::Revisit
+            })
+        })?;
+        Ok(())
+    }
+
     /// Bring the visits of claimed pages forward. Returns their number. If `orders` is true, a claim of weight 1.0 is
     /// an order: it also brings retries forward, and also applies after the horizon.
     pub(super) fn later_claim(

@@ -185,6 +185,23 @@ impl Frontier for Embedded {
         }
     }
 
+    fn bring_revisits_forward(
+        &mut self,
+        now: i64,
+        until: i64,
+        visited_by: i64,
+    ) -> Result<(), FrontierError> {
+        let mut after = None;
+        loop {
+            after = self.transact(true, |engine| {
+                engine.bring_next_sites_forward(now, until, visited_by, after)
+            })?;
+            if after.is_none() {
+                return Ok(());
+            }
+        }
+    }
+
     fn claim(
         &mut self,
         now: i64,

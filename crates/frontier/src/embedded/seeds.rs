@@ -113,6 +113,29 @@ impl Embedded {
         Ok(sites.last().map(|site| site.key))
     }
 
+    /// Bring the revisits of the next 500 sites after the key `after` forward, in order of key. Returns the key of the
+    /// last of these sites; `None` if there were no more sites.
+    pub(super) fn bring_next_sites_forward(
+        &mut self,
+        now: i64,
+        until: i64,
+        visited_by: i64,
+        after: Option<i64>,
+    ) -> Result<Option<i64>, StoreError> {
+        /// Sites per transaction.
+        const SITES: usize = 500;
+        let sites = self.store.sites_with_revisits(until, after, SITES)?;
+        for before in &sites {
+            let mut site = before.clone();
+            let block = &mut self.block;
+            self.store
+                .later_bring_forward(&mut site, now, until, visited_by, block)?;
+            site.schedule(now, self.store.horizon);
+            self.save(before, &site)?;
+        }
+        Ok(sites.last().map(|site| site.key))
+    }
+
     /// Append to the queue all pages that have a record but no next visit: failures that are not temporary, and all
     /// pages fetched under the policy `never`.
     fn queue_finished_pages(&mut self, site: &mut SiteRow, source: u8) -> Result<(), StoreError> {

@@ -371,4 +371,18 @@ impl Store {
         let sql = "SELECT * FROM sites WHERE key >= ?1 ORDER BY key LIMIT ?2";
         self.all(sql, (from, count as i64), SiteRow::read)
     }
+
+    /// Up to `count` sites with keys greater than `after` whose earliest revisit is due by `until`, in order of key.
+    pub(super) fn sites_with_revisits(
+        &self,
+        until: i64,
+        after: Option<i64>,
+        count: usize,
+    ) -> Result<Vec<SiteRow>, StoreError> {
+        let Some(from) = after.map_or(Some(i64::MIN), |key| key.checked_add(1)) else {
+            return Ok(Vec::new());
+        };
+        let sql = "SELECT * FROM sites WHERE key >= ?1 AND again_due <= ?2 ORDER BY key LIMIT ?3";
+        self.all(sql, (from, until, count as i64), SiteRow::read)
+    }
 }
