@@ -103,7 +103,7 @@ impl Floor {
         Ok(())
     }
 
-    /// Reads, hashes, compresses and appends one response, whose body begins at `head`.
+    /// Reads, hashes, compresses and appends one response. `head` is the length of its head.
     fn store(
         &self,
         url: &str,

@@ -16,15 +16,15 @@ pub(crate) const fn all(byte: u8) -> u64 {
     byte as u64 * ONES
 }
 
-/// Sets the high bit of lanes that equal `byte`. Only the lowest bit set is reliable: lanes above a match may be set
-/// wrongly.
+/// Returns the high bit of every lane that equals `byte`. Only the lowest set bit is reliable: above the first
+/// match, bits of other lanes may be set too.
 #[inline]
 pub(crate) fn equal(lanes: u64, byte: u8) -> u64 {
     let lanes = lanes ^ all(byte);
     lanes.wrapping_sub(ONES) & !lanes & HIGHS
 }
 
-/// Sets the high bit of lanes that are less than `bound`, which is at most 0x80. All bits are reliable.
+/// Returns the high bit of every lane that is less than `bound`, which is at most 0x80. All bits are reliable.
 #[inline]
 pub(crate) fn below(lanes: u64, bound: u8) -> u64 {
     !(((lanes & !HIGHS) + all(0x80 - bound)) | lanes) & HIGHS

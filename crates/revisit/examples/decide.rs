@@ -2,7 +2,7 @@
 //!
 //!     cargo run --release -p aranha-revisit --example decide -- [MILLIONS]
 //!
-//! The histories are in memory and are visited in pseudo-random order, as in a crawl. Fails if a decision takes more
+//! The histories are in memory and are accessed in pseudo-random order, as in a crawl. Fails if a decision takes more
 //! than three microseconds.
 
 use std::{process::ExitCode, time::Instant};

@@ -105,7 +105,7 @@ impl Schedule {
         self.options.policy != Policy::Selective || site.visits(key)
     }
 
-    /// The visit time of the page or site `key` in the round that follows the round of the time `at`.
+    /// The visit time of the page or site `key` in the next round after the one that contains the time `at`.
     pub fn in_next_round(&self, key: u64, at: i64) -> i64 {
         self.rounds.time_in_round(self.rounds.number(at) + 1, key)
     }
@@ -163,7 +163,8 @@ impl Schedule {
         }
     }
 
-    /// `optimal`: the price, which is the importance that one more request a day must keep fresh to be worth it.
+    /// `optimal`: the price. One more request a day for a page is worth it if it increases importance times freshness
+    /// by at least this much.
     pub fn price(&self) -> f64 {
         self.market.as_ref().map_or(0.0, Market::price)
     }

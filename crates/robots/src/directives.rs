@@ -53,7 +53,7 @@ impl Directives {
                     ours = concerns(name, product);
                     item = rest;
                 } else {
-                    // The text is the value of a directive, or part of a date.
+                    // The item is a directive with a value, or part of a date. Both are ignored.
                     item = "";
                 }
             }

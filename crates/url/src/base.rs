@@ -32,8 +32,8 @@ pub struct Base {
 pub(crate) struct PlainBase {
     /// The whole URL without fragment.
     pub(crate) text: String,
-    /// Offsets into `text`. The site name starts after a folded `www.`; the canonicaliser undoes this if folding is
-    /// off.
+    /// Offsets into `text`, computed as if folding of `www.` were on. If it is off, the canonicaliser moves the start
+    /// of the site name back to the start of the host.
     pub(crate) offsets: PartOffsets,
     /// End of the path, before the query.
     pub(crate) path_end: usize,
@@ -205,7 +205,7 @@ impl PlainBase {
         PlainBase::cut(text, offsets, url.path().len())
     }
 
-    /// `path` is the length of the path in bytes.
+    /// Creates the base and finds the ends of its path and directory. `path` is the length of the path in bytes.
     fn cut(text: String, offsets: PartOffsets, path: usize) -> Option<PlainBase> {
         let path_end = offsets.path as usize + path;
         let directory_end = memchr::memrchr(b'/', &text.as_bytes()[..path_end])? + 1;

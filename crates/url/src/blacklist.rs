@@ -12,7 +12,8 @@
 //! 2001:db8::1
 //! ```
 //!
-//! Lists may be long: a check takes one hash look-up per label of the host and one per prefix length in use.
+//! Domains and address ranges may be many: a domain is checked with one or two hash look-ups per label, an address with
+//! one look-up for each prefix length (such as `/24`) that occurs in the list.
 
 use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
@@ -33,7 +34,7 @@ pub struct Blacklist {
     /// Domains whose subdomains are blocked, but not the domain itself.
     below: HashMap<String, String>,
     ranges: HashMap<Range, String>,
-    /// Prefix lengths in use, for IPv4 and IPv6.
+    /// Prefix lengths that occur in `ranges`, for IPv4 and IPv6.
     lengths: [BTreeSet<u8>; 2],
 }
 

@@ -14,7 +14,7 @@
 //! 4. The optional [`UrlRules`] follow in this order: sessions, listings, index names, then the limits on repetition
 //!    and length. In this order the result is a fixed point: no rule produces text that an earlier rule would change.
 //!
-//! More than half of this file are tests, which check all rules together.
+//! The tests in `canonicaliser/tests.rs` check all rules together.
 
 use url::Url;
 
@@ -110,7 +110,8 @@ impl Canonicaliser {
         Ok(CanonUrl::assemble([origin, path].concat(), offsets))
     }
 
-    /// Prepares text for both paths: trims it, and rejects other schemes and very long text.
+    /// Prepares text for the fast path and for the parser: trims it, and rejects very long text and schemes other than
+    /// http and https.
     fn admit<'a>(&self, text: &'a str) -> Result<&'a str, Rejected> {
         let text = text.trim_matches(|c: char| c <= ' ');
         if let Some(scheme) = foreign_scheme(text) {

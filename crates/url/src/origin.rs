@@ -12,7 +12,7 @@ const MAX_HOST_LENGTH: usize = 253;
 const MAX_LABEL_LENGTH: usize = 63;
 
 /// Writes the origin of a parsed URL without credentials, default port and the final dot of the host. `capacity` is the
-/// expected length of the whole text.
+/// expected length of the whole URL, because callers append path and query to the returned string.
 pub(crate) fn write(
     url: &Url,
     fold: bool,

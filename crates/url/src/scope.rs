@@ -5,7 +5,7 @@
 //! seeds or below a wanted top-level domain. With [`Scope::with_requisites`], the files that a page loads are inside wherever
 //! they are, unless the black list or `reject` names them. A judgement only borrows, so that it costs no allocation.
 //!
-//! Half of this file are tests, which check the rules in combination.
+//! Nearly half of this file is tests, which check the rules in combination.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -84,7 +84,7 @@ pub struct Scope {
     requisites: bool,
     seeds: HashSet<PageKey, IdentityBuildHasher>,
     sites: HashSet<SiteKey, IdentityBuildHasher>,
-    /// Directories of the seeds by site, without directories inside another one of the list.
+    /// Directories of the seeds, by site. A directory inside another one of them is left out.
     prefixes: HashMap<SiteKey, Vec<String>, IdentityBuildHasher>,
     domains: HashSet<String>,
 }
@@ -121,7 +121,7 @@ pub enum ScopeRule<'a> {
     Tld(&'a str),
     /// The URL is below this directory of a seed.
     Prefix(&'a str),
-    /// The site of a seed.
+    /// The URL is on the site of a seed.
     Host(&'a str),
     /// The URL is in the registrable domain of a seed.
     Domain(&'a str),
@@ -152,8 +152,8 @@ impl Judgement<'_> {
 }
 
 impl Scope {
-    /// A scope without seeds. URLs below one of `tlds` (`pt`, `co.uk`, with or without a leading dot) are within reach
-    /// for any seeds.
+    /// A scope without seeds. URLs below one of `tlds` (`pt`, `co.uk`, with or without a leading dot) are within reach,
+    /// whatever seeds are added later.
     pub fn new(
         reach: Reach,
         tlds: &[String],
@@ -180,7 +180,8 @@ impl Scope {
         }
     }
 
-    /// Whether the files that pages load are in scope at any depth and on any host: see [`Scope::judge_requisite`].
+    /// Sets whether the files that pages load (requisites) are in scope on any host and beyond the maximum depth: see
+    /// [`Scope::judge_requisite`].
     #[must_use]
     pub fn with_requisites(self, requisites: bool) -> Scope {
         Scope { requisites, ..self }

@@ -274,8 +274,8 @@ fn is_session(segment: &[u8], tickets: bool) -> bool {
     !inner.is_empty() && inner.chunks(IDENTIFIER + 3).all(ticket)
 }
 
-/// Appends `?` and the query, which must be in lower case, without session identifiers and with sorted parameters. If
-/// no parameter is left, nothing is appended.
+/// Removes session identifiers from the query, sorts its parameters, and appends `?` and the query to the key. Appends
+/// nothing if no parameter is left. The query must already be in lower case.
 fn push_query(key: &mut Vec<u8>, mut query: Vec<u8>) {
     // Every name of a session parameter contains `id`.
     if query.windows(2).any(|pair| pair == b"id") {
@@ -344,8 +344,9 @@ fn strip_cold_fusion(query: &mut Vec<u8>) {
     const SECOND: &[u8] = b"cftoken=";
     let value_end =
         |from: usize| memchr::memchr(b'&', &query[from..]).map_or(query.len(), |at| from + at);
-    // The search goes backwards. The value of a `cfid=` ends at the next `&`, or, if no `&` comes before the following
-    // `cfid=`, where the value of that one ends. Reusing that end keeps the time linear.
+    // The search goes backwards, from the last `cfid=` to the first. Each value ends at the next `&`. If another
+    // `cfid=` comes before that `&`, both values end at the same position, which is already known. The bytes after the
+    // other `cfid=` are therefore not searched again, and the time is linear.
     let (mut behind, mut behind_end) = (query.len(), query.len());
     let found = memchr::memmem::rfind_iter(query, FIRST).find_map(|start| {
         let first = start + FIRST.len();

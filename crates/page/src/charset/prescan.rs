@@ -1,8 +1,8 @@
 //! Finds the character set that a document itself declares. The document is not decoded yet.
 //!
 //! Implements WHATWG HTML, 13.2.3.2, "prescan a byte stream to determine its encoding": searches the first 1024 bytes
-//! for `<meta charset>`, `<meta http-equiv=content-type>` or an XML declaration. `charset` calls it when neither a
-//! byte-order mark nor the header names a character set.
+//! for `<meta charset>`, `<meta http-equiv=content-type>` or an XML declaration. `charset` calls this module when
+//! neither a byte-order mark nor the header names a character set.
 //!
 //! A later declaration in the head counts too, because browsers change the encoding while they parse (13.2.3.4).
 //! Scripts may precede it and contain text that looks like tags, so the `tokenizer` is used to find it.

@@ -27,13 +27,13 @@ use std::borrow::Cow;
 
 use crate::{Input, MediaType, Options, Page, PageRemark, charset};
 
-/// The formats, by how they are read.
+/// The formats. Media types of the same format are read in the same way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Format {
     Html,
     /// HTML with XML syntax: `/>` ends any element, CDATA sections are text.
     Xhtml,
-    /// Any XML except XHTML. Only sitemaps and feeds have content that is read.
+    /// Any XML except XHTML. Documents other than sitemaps and feeds are ignored.
     Xml,
     /// SVG, which may embed other images and style sheets.
     Svg,
@@ -90,7 +90,7 @@ pub(crate) fn read(input: &Input<'_>, options: &Options, page: &mut Page) {
         Format::OtherText => {
             decode(&body, input, page);
         }
-        // A reader of a binary format would get `&body`, which has no character set to decode.
+        // Not read. A reader for a binary format would be called here, with `&body` instead of decoded text.
         Format::Binary => {}
     }
 }
@@ -160,7 +160,8 @@ mod tests {
         }
     }
 
-    /// Checks the assets of a body at `/dir/NAME`, and that none are collected without [`Options::assets`].
+    /// Checks which assets are collected from a body at `/dir/NAME`, and that none are without
+    /// [`Options::assets`].
     #[track_caller]
     fn check_assets(name: &str, content_type: &str, body: &[u8], expected: &[&str]) {
         let input = Input {

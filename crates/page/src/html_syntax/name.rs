@@ -32,11 +32,11 @@ pub(crate) struct HtmlName<'a> {
 
 impl<'a> HtmlName<'a> {
     /// Reads the name that `rest` begins with, up to the first byte that `ends` accepts. The first byte is always part
-    /// of the name. `None` if no byte ends it.
+    /// of the name. `None` if `rest` has no byte that ends the name.
     #[inline]
     pub(crate) fn read(rest: &'a [u8], ends: impl Fn(u8) -> bool) -> Option<HtmlName<'a>> {
         if let Some(lanes) = load(rest) {
-            // These bytes include all bytes that may end a name; `ends` decides.
+            // Marks every byte that may end a name. `ends` then decides whether the first marked byte does.
             let candidates =
                 below(lanes, 0x21) | equal(lanes, b'/') | equal(lanes, b'=') | equal(lanes, b'>');
             let length = first(candidates & !0xFF);

@@ -36,8 +36,8 @@ pub(crate) struct LinkCollector {
 const MAX_SITEMAP_ENTRIES: usize = 50_000;
 
 impl LinkCollector {
-    /// A collector for a sitemap. It keeps all entries that the protocol allows and, in addition, as many secondary
-    /// links as a page may have links.
+    /// A collector for a sitemap. It keeps all entries that the protocol allows and, in addition, up to
+    /// [`Options::max_links`] secondary links.
     pub(crate) fn for_sitemap(options: &Options) -> LinkCollector {
         LinkCollector {
             max: MAX_SITEMAP_ENTRIES

@@ -229,7 +229,7 @@ impl<'a, F: FnMut(&[u8])> CssScanner<'a, F> {
         }
         let url = &self.sheet[start..self.at];
         self.skip_white_space();
-        // Any other byte is an error, and browsers load nothing.
+        // If the URL is not followed by `)`, the syntax is invalid, and browsers load nothing.
         if self.peek() == Some(b')') {
             self.at += 1;
             self.report(Some(url));

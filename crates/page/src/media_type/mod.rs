@@ -2,7 +2,7 @@
 //!
 //! The declared type is used unless the first bytes clearly contradict it. If the type is generic
 //! (`application/octet-stream`) or missing, the type that the bytes suggest is used, or else the type of the file
-//! extension. Replacements give a remark, so that a crawl can count false declarations (T3).
+//! extension. A missing or replaced declaration gives a remark, so that a crawl can count them (T3).
 //!
 //! The rules are those of WHATWG MIME Sniffing, sections 5, 7 and 7.3, with two exceptions. They are acceptable because
 //! a wrong guess costs a crawler a link and is not a security risk. First, HTML that is declared as `text/plain` or as

@@ -158,7 +158,7 @@ impl<'a> Copies<'a> {
     }
 }
 
-/// A web with the periods of its crawls, in days.
+/// A simulated web, and two periods in days that are the same for all crawls of it.
 #[derive(Clone, Copy)]
 pub(crate) struct PolicyExperiment<'a> {
     pub(crate) web: &'a ChangingWeb,

@@ -81,7 +81,7 @@ fn arguments() -> Result<Arguments, String> {
     Ok(arguments)
 }
 
-/// Comparison 1: prints the tables, draws the plot, and returns the missed bounds.
+/// Comparison 1 of `study.rs`: prints the tables, draws the plot, and returns the missed bounds.
 fn policies(study: &Study, file: Option<&str>) -> Vec<String> {
     let mut crawls = vec![
         ("uniform".to_owned(), study.uniform()),

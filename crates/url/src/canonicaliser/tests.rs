@@ -351,8 +351,8 @@ fn rebuilt_urls_are_equal() {
 
 /// The `url` crate does not let `../` remove a segment such as `c:` (servo/rust-url issue 1130). By WHATWG URL,
 /// 4.4, and in browsers, the first case below gives `/d/x`. The fast path leaves these links to the parser, because
-/// `Base::absolute` also uses the parser, and both must agree. Before it did so, the test
-/// `plain_joins_agree_with_the_parser` failed at random.
+/// `Base::absolute` also uses the parser, and both must agree. When the fast path still joined such links itself, the
+/// test `plain_joins_agree_with_the_parser` failed at random.
 #[test]
 fn parent_links_after_a_drive_letter_are_left_to_the_parser() {
     let canonicaliser = Canonicaliser::default();
@@ -491,7 +491,7 @@ proptest! {
             };
             let Ok(other) = canonicaliser.canon(&other) else { continue };
             let other = Base::of(&other);
-            // The rules may have changed the directory of the other base.
+            // The rules may have changed the directory of `other`, so that the two bases no longer share this part.
             if part(&other, &href) == Some(shared) {
                 prop_assert_eq!(canonicaliser.join(&base, &href), canonicaliser.join(&other, &href));
             }

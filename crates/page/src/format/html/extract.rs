@@ -213,7 +213,7 @@ impl<'a> Extractor<'a> {
         }
     }
 
-    /// Moves the results to `page`.
+    /// Moves the extracted links, metadata and text to `page`.
     pub(crate) fn finish(&mut self, page: &mut Page) {
         let (title, _) = self.title.finish();
         page.title = Some(title).filter(|title| !title.is_empty());

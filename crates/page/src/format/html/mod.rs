@@ -2,8 +2,9 @@
 //!
 //! The `tokenizer` passes slices of the document to [`HtmlReader`]. One reused `CurrentTag` collects the attributes of
 //! a tag, text goes directly to the `TextBuilder`, and `extract` takes links and metadata from each complete tag. No
-//! tree is built. The tokenizer needs some state that a browser takes from the tree (WHATWG HTML, 13.2.6). The reader
-//! keeps it instead: elements with raw text, foreign content (`<svg>`, `<math>`), and the depth of `<template>`.
+//! tree is built. A browser uses its tree to know which elements are open (WHATWG HTML, 13.2.6). The reader keeps only
+//! what it needs of this: the current raw text element, and counts of open elements such as `<svg>`, `<math>`,
+//! `<noscript>` and `<template>`.
 //!
 //! **Invariants.** Each token takes time proportional to its length. Nested elements are counted; there is no stack of
 //! them. Fallback content (`noscript`, `noframes`, `noembed`) is read as HTML. The end tag of a `noscript` also ends

@@ -68,7 +68,7 @@ impl<'a> CurrentTag<'a> {
         self.present = 0;
     }
 
-    /// Whether any attribute of this tag may be used.
+    /// Whether an attribute of this tag may have an effect with these options.
     #[inline]
     pub(crate) fn wants_attributes(&self, options: &Options) -> bool {
         options.assets || options.scripts || self.element.has_used_attributes()

@@ -1,7 +1,7 @@
 //! Parses the dates of sitemaps and feeds into milliseconds since 1970.
 //!
-//! Accepts the W3C profile of ISO 8601 (`2026-11-15T17:48:00+01:00`, in which all parts after the year may be missing)
-//! of sitemaps and Atom, and the RFC 822 format (`Sun, 15 Nov 2026 17:48:00 GMT`) of RSS. Dates are not checked for
+//! Sitemaps and Atom use the W3C profile of ISO 8601 (`2026-11-15T17:48:00+01:00`), in which all parts after the year
+//! may be missing. RSS uses the format of RFC 822 (`Sun, 15 Nov 2026 17:48:00 GMT`). Dates are not checked for
 //! plausibility, because this crate has no clock.
 
 use aranha_units::calendar::{DAY_MS, days_since_epoch, is_date, month_by_name};

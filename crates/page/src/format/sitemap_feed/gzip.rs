@@ -1,8 +1,8 @@
 //! Decompresses sitemaps that are stored as gzip files: `sitemap.xml.gz`.
 //!
 //! Here gzip is the format of the file and not a content coding, so no header announces it. A body is decompressed
-//! once, and only if its URL ends in `.xml.gz` and it has the gzip signature. The first bytes are decompressed first;
-//! if they are not XML, the rest is not decompressed. The output is bounded.
+//! only if its URL ends in `.xml.gz` and it has the gzip signature. The first bytes are decompressed first; if they are
+//! not XML, for example because the file was compressed twice, the rest is not decompressed. The output is bounded.
 
 use std::io::Read as _;
 

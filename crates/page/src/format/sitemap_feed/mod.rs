@@ -1,7 +1,7 @@
 //! Reads sitemaps, sitemap indexes and feeds (RSS 2, RSS 1, Atom).
 //!
 //! Collects the links and their dates (`lastmod`, `updated`, `pubDate`). The dates help to schedule revisits. The root
-//! element decides the kind of list; other XML documents are ignored.
+//! element shows whether a document is a sitemap or a feed; other XML documents are ignored.
 //!
 //! Sources: the sitemaps.org protocol; Google's `xhtml:link` and image extensions; RFC 4287 (Atom); the RSS 2.0 and
 //! RSS 1.0 specifications.
@@ -276,7 +276,7 @@ impl ListReader<'_> {
         }
     }
 
-    /// Adds the URL of an entry. A URL outside of the entries is that of the site that the feed describes.
+    /// Adds the URL of an entry. In a feed, a URL outside all entries is the URL of the site that the feed describes.
     fn add_url(&mut self, href: &[u8]) {
         if href.trim_ascii().is_empty() {
             return;
