@@ -116,8 +116,8 @@ fn warn_about_connections(config: &Config, mode: OutputMode) {
     }
 }
 
-/// Writes `aranha.toml`, or its new content if the collection has one. The file is complete or absent, also after a
-/// absent.
+/// Writes `aranha.toml` if the collection has none, or replaces it by `changed`. Even after a crash, the file has either its
+/// old content or the whole new content.
 fn save_configuration(
     collection: &Collection,
     text: &str,
