@@ -37,3 +37,23 @@ pub(crate) fn existing(path: &Path) -> Result<Folder, CommandError> {
             .hint("name a collection with -c"),
     )
 }
+
+/// Whether the folder has files or folders that are not parts of a collection.
+pub(crate) fn has_other_files(path: &Path) -> bool {
+    /// Files that a user may put into a folder before the first crawl, and parts of an incomplete collection.
+    const PARTS: &[&str] = &[
+        "aranha.toml",
+        "blacklist.txt",
+        "signals.jsonl",
+        "indexnow-keys.txt",
+        "logs",
+        "archive",
+        "indexes",
+    ];
+    std::fs::read_dir(path).is_ok_and(|entries| {
+        entries.flatten().any(|entry| {
+            let name = entry.file_name();
+            !PARTS.iter().any(|part| name == *part)
+        })
+    })
+}

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use aranha_engine::Collection;
 use clap::Args;
 
 use crate::point_in_time::PointInTime;
@@ -18,9 +19,19 @@ pub(crate) struct CollectionArg {
         short = 'c',
         long = "collection",
         value_name = "DIR",
-        default_value = "collection"
+        default_value_os_t = default_folder()
     )]
     pub(crate) folder: PathBuf,
+}
+
+/// The folder of a command without `-c`: the value of `ARANHA_COLLECTION`, the current folder if it is a collection, or
+/// `collection`.
+fn default_folder() -> PathBuf {
+    match std::env::var_os("ARANHA_COLLECTION") {
+        Some(folder) if !folder.is_empty() => folder.into(),
+        _ if Collection::at(".").exists() => ".".into(),
+        _ => "collection".into(),
+    }
 }
 
 impl CollectionArg {

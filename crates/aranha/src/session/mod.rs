@@ -69,6 +69,11 @@ impl Session<'_> {
         logging::start("log.level", &config.log.level)?;
         raise_open_file_limit();
         warn_about_connections(&config, mode);
+        if !resumed && collection::has_other_files(folder) {
+            mode.message(&format!(
+                "warning: `{name}` has other files; the collection is created beside them"
+            ));
+        }
         collection::create(folder)?;
         let mut frontier = Embedded::open(folder, config.frontier.clone())?;
         save_configuration(&collection, &saved_config, changed_config.as_deref())?;

@@ -9,6 +9,7 @@ mod assets;
 mod black_list;
 mod daily;
 mod dns;
+mod folders;
 mod frontier_files;
 mod limits;
 mod page_content;
