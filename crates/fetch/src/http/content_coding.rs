@@ -1,11 +1,14 @@
 //! Decodes content codings (RFC 9110, 8.4): gzip, deflate, br and zstd, in up to three layers.
 //!
 //! The archive stores the encoded bytes; the page parser gets the decoded copy. The output size is limited because of
-//! compression bombs. Of a truncated body, the data before the fault are returned. Deflate is accepted with and without
+//! compression bombs, and decoding stops early if the compression ratio is that of a bomb. Of a truncated body, the data before the fault are returned. Deflate is accepted with and without
 //! the zlib header, because servers send both. If a body is not encoded in spite of its header, it is returned
 //! unchanged.
 
-use std::{cell::RefCell, io::Read};
+use std::{
+    cell::{Cell, RefCell},
+    io::{self, BufRead, Read},
+};
 
 use bytes::Bytes;
 
@@ -19,6 +22,13 @@ const MAX_MEMBERS: usize = 10_000;
 
 /// Initial capacity of the output buffer.
 const INITIAL_CAPACITY: usize = 16 << 10;
+
+/// Size of the output up to which any compression ratio is accepted.
+const MIN_BOMB_SIZE: usize = 8 << 20;
+
+/// Maximum compression ratio of an output larger than [`MIN_BOMB_SIZE`]. Text compresses 3 to 30 times, a bomb 1000
+/// times and more.
+const MAX_RATIO: usize = 100;
 
 /// Base-2 logarithm of the maximum zstd window: 8 MiB, the limit for content codings (RFC 9659).
 const MAX_ZSTD_WINDOW_LOG: u32 = 23;
@@ -94,11 +104,15 @@ pub(crate) fn decode(
             output: Vec::new(),
             max_size,
             stop: None,
+            consumed: &Cell::new(0),
         };
         layer.decode(*coding, &body);
         match layer.stop {
             None => {}
-            Some(DecodeStop::MaxSize) => remarks.push(ResponseRemark::DecodedTruncated(max_size)),
+            Some(DecodeStop::MaxSize) => {
+                let size = layer.output.len() as u64;
+                remarks.push(ResponseRemark::DecodedTruncated(size));
+            }
             Some(DecodeStop::Broken(reason)) => {
                 remarks.push(ResponseRemark::DecodeError {
                     coding: coding.name().to_owned(),
@@ -117,7 +131,7 @@ pub(crate) fn decode(
 
 /// Why decoding ended before the end of the input.
 enum DecodeStop {
-    /// The output reached the maximum size.
+    /// The output reached the maximum size, or its compression ratio is that of a bomb.
     MaxSize,
     /// The input is corrupt or truncated.
     Broken(String),
@@ -126,13 +140,55 @@ enum DecodeStop {
 }
 
 /// Decodes one layer.
-struct LayerDecoder {
+struct LayerDecoder<'a> {
     output: Vec<u8>,
     max_size: u64,
     stop: Option<DecodeStop>,
+    /// Number of input bytes that the decoder has read.
+    consumed: &'a Cell<usize>,
 }
 
-impl LayerDecoder {
+/// Input that counts the bytes that are read.
+struct CountedInput<'a> {
+    rest: &'a [u8],
+    consumed: &'a Cell<usize>,
+}
+
+impl Read for CountedInput<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.rest.read(buffer)?;
+        self.consumed.set(self.consumed.get() + count);
+        Ok(count)
+    }
+}
+
+impl BufRead for CountedInput<'_> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        Ok(self.rest)
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.rest = &self.rest[count..];
+        self.consumed.set(self.consumed.get() + count);
+    }
+}
+
+impl<'a> LayerDecoder<'a> {
+    fn counted<'b>(&self, input: &'b [u8]) -> CountedInput<'b>
+    where
+        'a: 'b,
+    {
+        CountedInput {
+            rest: input,
+            consumed: self.consumed,
+        }
+    }
+
+    /// Whether an output of this size from this input is that of a compression bomb.
+    fn is_bomb(output: usize, input: usize) -> bool {
+        output >= MIN_BOMB_SIZE && output / MAX_RATIO > input
+    }
+
     fn decode(&mut self, coding: ContentCoding, input: &[u8]) {
         match coding {
             ContentCoding::Gzip if !input.starts_with(&[0x1f, 0x8b]) => {
@@ -141,7 +197,10 @@ impl LayerDecoder {
             ContentCoding::Gzip => self.gzip(input),
             ContentCoding::Deflate => self.deflate(input),
             ContentCoding::Brotli => {
-                self.read_all(brotli_decompressor::Decompressor::new(input, 4 << 10));
+                self.read_all(brotli_decompressor::Decompressor::new(
+                    self.counted(input),
+                    4 << 10,
+                ));
                 self.detect_not_coded();
             }
             ContentCoding::Zstd
@@ -166,9 +225,9 @@ impl LayerDecoder {
                 return;
             }
             members += 1;
-            let mut member = flate2::bufread::GzDecoder::new(rest);
+            let mut member = flate2::bufread::GzDecoder::new(self.counted(rest));
             self.read_all(&mut member);
-            rest = member.into_inner();
+            rest = member.into_inner().rest;
         }
     }
 
@@ -177,7 +236,7 @@ impl LayerDecoder {
     /// has other bytes at its end.
     fn gzip_one_call(&mut self, input: &[u8]) -> bool {
         /// The maximum compression ratio of deflate.
-        const MAX_RATIO: u64 = 1032;
+        const MAX_DEFLATE_RATIO: u64 = 1032;
         thread_local! {
             static DECOMPRESSOR: RefCell<libdeflater::Decompressor> = RefCell::new(libdeflater::Decompressor::new());
         }
@@ -190,7 +249,10 @@ impl LayerDecoder {
             return false;
         }
         let size = u64::from(u32::from_le_bytes([s0, s1, s2, s3]));
-        if size == 0 || size > self.max_size || size > input.len() as u64 * MAX_RATIO {
+        if size == 0 || size > self.max_size || size > input.len() as u64 * MAX_DEFLATE_RATIO {
+            return false;
+        }
+        if Self::is_bomb(size as usize, input.len()) {
             return false;
         }
         self.output.resize(size as usize, 0);
@@ -209,11 +271,12 @@ impl LayerDecoder {
     fn deflate(&mut self, input: &[u8]) {
         let is_zlib = matches!(input, [a, b, ..] if a & 0x0f == 8 && u16::from_be_bytes([*a, *b]).is_multiple_of(31));
         if is_zlib {
-            self.read_all(flate2::bufread::ZlibDecoder::new(input));
+            self.read_all(flate2::bufread::ZlibDecoder::new(self.counted(input)));
         }
         if self.output.is_empty() {
             self.stop = None;
-            self.read_all(flate2::bufread::DeflateDecoder::new(input));
+            self.consumed.set(0);
+            self.read_all(flate2::bufread::DeflateDecoder::new(self.counted(input)));
         }
         self.detect_not_coded();
     }
@@ -226,10 +289,12 @@ impl LayerDecoder {
     }
 
     fn zstd(&mut self, input: &[u8]) {
-        let decoder = zstd::stream::read::Decoder::with_buffer(input).and_then(|mut decoder| {
-            decoder.window_log_max(MAX_ZSTD_WINDOW_LOG)?;
-            Ok(decoder)
-        });
+        let decoder = zstd::stream::read::Decoder::with_buffer(self.counted(input)).and_then(
+            |mut decoder| {
+                decoder.window_log_max(MAX_ZSTD_WINDOW_LOG)?;
+                Ok(decoder)
+            },
+        );
         match decoder {
             Ok(decoder) => self.read_all(decoder),
             Err(error) => self.stop = Some(DecodeStop::Broken(error.to_string())),
@@ -237,13 +302,17 @@ impl LayerDecoder {
     }
 
     /// Reads from a decoder until it ends or fails, or until the output is one byte longer than the maximum size.
-    /// Output before an error is kept. The buffer doubles when it is full, but its capacity never exceeds the maximum
+    /// Output before an error is kept. Stops before the buffer grows if the output is that of a bomb. The buffer doubles when it is full, but its capacity never exceeds the maximum
     /// size by more than that byte.
     fn read_all(&mut self, mut decoder: impl Read) {
         let end = usize::try_from(self.max_size.saturating_add(1)).unwrap_or(usize::MAX);
         let mut result = Ok(0);
         while result.is_ok() && self.output.len() < end {
             if self.output.len() == self.output.capacity() {
+                if Self::is_bomb(self.output.len(), self.consumed.get()) {
+                    self.stop = Some(DecodeStop::MaxSize);
+                    return;
+                }
                 let larger = (2 * self.output.len()).max(INITIAL_CAPACITY).min(end);
                 self.output.reserve_exact(larger - self.output.len());
             }
@@ -441,6 +510,28 @@ mod tests {
         }
     }
 
+    /// Decoding stops at 8 MiB, also if the maximum size is far larger. A large text is decoded completely.
+    #[test]
+    fn decoding_stops_at_the_ratio_of_a_bomb() {
+        let zeros = vec![0; 64 << 20];
+        for (coding, body) in [
+            (ContentCoding::Gzip, gzip(&zeros)),
+            (ContentCoding::Deflate, zlib(&zeros)),
+            (ContentCoding::Deflate, raw(&zeros)),
+            (ContentCoding::Zstd, zstandard(&zeros)),
+        ] {
+            let (body, remarks) = decode(&[coding], &body.into(), 100 << 20);
+            assert_eq!(body.len(), MIN_BOMB_SIZE, "{coding:?}");
+            let truncated = ResponseRemark::DecodedTruncated(MIN_BOMB_SIZE as u64);
+            assert_eq!(remarks, [truncated], "{coding:?}");
+        }
+        let lines = (0..1_000_000).map(|line| format!("this is line {line}\n"));
+        let text = lines.collect::<Vec<_>>().concat();
+        let body = gzip(text.as_bytes());
+        let (body, remarks) = decode(&[ContentCoding::Gzip], &body.into(), 100 << 20);
+        assert_eq!((body.len(), remarks), (text.len(), Vec::new()));
+    }
+
     #[test]
     fn the_output_of_compression_bombs_is_limited() {
         let zeros = vec![0; 8 << 20];
@@ -481,6 +572,7 @@ mod tests {
                 output: Vec::new(),
                 max_size: MAX_SIZE,
                 stop: None,
+                consumed: &Cell::new(0),
             };
             layer.decode(coding, &coded);
             assert_eq!(layer.output.len() as u64, MAX_SIZE, "{coding:?}");
