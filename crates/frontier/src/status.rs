@@ -3,7 +3,7 @@
 use aranha_url::SiteKey;
 use serde::Serialize;
 
-use crate::{Outcome, PageRecord, SiteFacts};
+use crate::{Hop, Outcome, PageRecord, SiteFacts};
 
 /// Sites by state. The states extend the lists of Viuva Negra 5: to crawl, being crawled, crawled (F1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
@@ -151,6 +151,8 @@ pub struct Explanation {
     pub waiting: Option<Waiting>,
     /// Whether a link to the page is in the site's inbox.
     pub inbox: bool,
+    /// Depth and hop of the link that waits, in the queue or in the inbox.
+    pub link: Option<(u16, Hop)>,
     /// Whether the page is a seed.
     pub seed: bool,
     /// History of the page, oldest record first.

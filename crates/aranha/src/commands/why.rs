@@ -81,11 +81,13 @@ fn scope(
     known: &Explanation,
 ) -> Result<(bool, String), CommandError> {
     let scope = collection.scope()?;
-    let judgement = match known.records.last() {
-        Some(record) if record.hop.embeds() > 0 => {
-            scope.judge_requisite(url, url.key(), record.depth)
-        }
-        Some(record) => scope.judge(url, record.depth),
+    let fetched = known
+        .records
+        .last()
+        .map(|record| (record.depth, record.hop));
+    let judgement = match fetched.or(known.link) {
+        Some((depth, hop)) if hop.embeds() > 0 => scope.judge_requisite(url, url.key(), depth),
+        Some((depth, _)) => scope.judge(url, depth),
         None => scope.judge(url, u16::from(!known.seed)),
     };
     Ok((judgement.inside, judgement.rule.to_string()))

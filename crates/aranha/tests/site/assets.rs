@@ -1,9 +1,11 @@
 //! Page requisites: the style sheets, images, fonts and other files that a browser loads with a page.
 
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use crate::scripted_site::{ScriptedSite, crawl, page, run};
 use crate::settings;
+use crate::support::aranha;
 
 /// A response of another media type than HTML.
 fn file(media_type: &str, body: &str) -> String {
@@ -134,6 +136,57 @@ fn files_of_pages_at_the_depth_limit_are_fetched() {
         files_requested(&site),
         ["/", "/a.css", "/b.css", "/c.png", "/one"]
     );
+}
+
+fn why(collection: &Path, url: &str) -> String {
+    let output = aranha().args(["why", url, "-c"]).arg(collection).output();
+    String::from_utf8(output.unwrap().stdout).unwrap()
+}
+
+/// Files of another host are fetched, one of them after a redirect. The file on the refused address `224.0.0.1` waits.
+#[test]
+fn why_and_the_log_explain_a_requisite() {
+    let cdn = ScriptedSite::start(|path, _, _| {
+        match path {
+        "/robots.txt" => String::new(),
+        "/moved.png" => "HTTP/1.1 302 Found\r\nLocation: /target.png\r\nConnection: close\r\nContent-Length: 0\r\n\r\n".to_owned(),
+        "/a.css" => file("text/css", "a { b: url(font.woff2) }"),
+        _ => file("application/octet-stream", path),
+    }
+    });
+    let other = cdn.url("");
+    let site = ScriptedSite::start(move |path, _, _| match path {
+        "/" => page(&format!(
+            "<link rel=stylesheet href={other}/a.css><img src={other}/moved.png><img src=http://224.0.0.1/x.png>"
+        )),
+        _ => String::new(),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    run(crawl(&collection, &site.url("/")).arg("--assets"));
+    let log = std::fs::read_to_string(collection.join("logs/crawl.log")).unwrap();
+    let inside = "inside: page.assets: a page in scope loads it";
+    let letters = [
+        ("/a.css", "E"),
+        ("/font.woff2", "E"),
+        ("/moved.png", "E"),
+        ("/target.png", "R"),
+    ];
+    for (path, letter) in letters {
+        let url = cdn.url(path);
+        let fields = |line: &str| {
+            line.split_whitespace()
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        let line = log.lines().map(fields).find(|line| line[3] == url).unwrap();
+        assert_eq!(line[4], letter, "{path}");
+        let why = why(&collection, &url);
+        assert!(why.contains(inside), "{why}");
+    }
+    let why = why(&collection, "http://224.0.0.1/x.png");
+    assert!(why.contains(inside), "{why}");
+    assert!(why.contains("224.0.0.1 is refused: multicast"), "{why}");
 }
 
 /// Two hosts out of scope whose frames load a new frame of the other host forever.

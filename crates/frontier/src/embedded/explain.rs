@@ -53,19 +53,26 @@ impl Store {
     ) -> Result<(), StoreError> {
         let key = url.path_key();
         found.known = self.keys_read(site)?.contains(&key);
-        found.waiting = if self.window_read(site)?.iter().any(|page| page.key == key) {
-            Some(Waiting::Window)
-        } else if self.queue_has(site, key)? {
-            Some(Waiting::Queue)
+        let window = self.window_read(site)?;
+        let (waiting, page) = if let Some(page) = window.into_iter().find(|page| page.key == key) {
+            (Some(Waiting::Window), Some(page))
+        } else if let Some(page) = self.queue_find(site, key)? {
+            (Some(Waiting::Queue), Some(page))
         } else {
-            self.later_find(site, key)?
+            self.later_find(site, key)?.unzip()
         };
+        found.waiting = waiting;
+        found.link = page.map(|page| (page.depth, page.hop));
         // The links of a link run that is being written are not passed here (`None`), because they are still in the
         // journal, which `is_in_journal` searches.
         let mut runs = self.runs_read()?;
         self.runs_open(&mut runs)?;
         self.inbox_walk(&runs, None, site.key, site.consumed, |link| {
-            found.inbox |= link.key == key;
+            if link.key == key {
+                let (depth, hop, ..) = link.fields()?;
+                found.inbox = true;
+                found.link.get_or_insert((depth, hop));
+            }
             Some(())
         })?;
         self.pages_walk(site, |records| {

@@ -359,20 +359,21 @@ impl Store {
         self.open_later(id, &sealed.unwrap_or_default())
     }
 
-    /// Where the page waits in this table. Reads all blocks of the site.
+    /// Where the page waits in this table, and the page. Reads all blocks of the site.
     pub(super) fn later_find(
         &self,
         site: &SiteRow,
         key: PathKey,
-    ) -> Result<Option<Waiting>, StoreError> {
+    ) -> Result<Option<(Waiting, Pending)>, StoreError> {
         for kind in WaitKind::ALL {
             for id in self.later_blocks(site.key, kind)? {
                 let pages = self.later_block(id)?;
-                if let Some((due, _)) = pages.iter().find(|(_, page)| page.key == key) {
-                    return Ok(Some(match kind {
-                        WaitKind::Retry => Waiting::Retry(*due),
-                        WaitKind::Revisit => Waiting::Revisit(*due),
-                    }));
+                if let Some((due, page)) = pages.into_iter().find(|(_, page)| page.key == key) {
+                    let waiting = match kind {
+                        WaitKind::Retry => Waiting::Retry(due),
+                        WaitKind::Revisit => Waiting::Revisit(due),
+                    };
+                    return Ok(Some((waiting, page)));
                 }
             }
         }

@@ -102,12 +102,16 @@ impl Store {
         Ok((id, pages))
     }
 
-    /// Whether the page is in the queue. Reads the queue.
-    pub(super) fn queue_has(&self, site: &SiteRow, key: PathKey) -> Result<bool, StoreError> {
-        let mut found = false;
+    /// The page in the queue with this key. Reads the queue.
+    pub(super) fn queue_find(
+        &self,
+        site: &SiteRow,
+        key: PathKey,
+    ) -> Result<Option<Pending>, StoreError> {
+        let mut found = None;
         self.queue_walk(site, |pages| {
-            found |= pages.iter().any(|page| page.key == key);
-            !found
+            found = pages.iter().find(|page| page.key == key).cloned();
+            found.is_none()
         })?;
         Ok(found)
     }
