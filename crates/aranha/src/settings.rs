@@ -83,6 +83,9 @@ pub(crate) struct Settings {
     /// Stop after this many pages [default: none]
     #[arg(long, value_name = "N", value_parser = count, allow_hyphen_values = true, help_heading = "When to stop")]
     pages: Option<Value>,
+    /// Fetch at most this many pages from each site; pages that were fetched are still revisited [default: none]
+    #[arg(long, value_name = "N", value_parser = count, allow_hyphen_values = true, help_heading = "When to stop")]
+    pages_per_site: Option<Value>,
     /// Stop after this duration, such as 90s, 8h or 2d [default: none]
     #[arg(long, value_name = "TIME", value_parser = time_limit, allow_hyphen_values = true, help_heading = "When to stop")]
     time: Option<Value>,
@@ -210,6 +213,11 @@ impl Settings {
                 self.assets.then_some(Value::Boolean(true)),
             ),
             ("--pages", "crawl.pages", self.pages.clone()),
+            (
+                "--pages-per-site",
+                "crawl.pages_per_site",
+                self.pages_per_site.clone(),
+            ),
             ("--time", "crawl.time", self.time.clone()),
             ("--size", "crawl.size", self.size.clone()),
             ("--every", "revisit.every", self.every.clone()),

@@ -96,6 +96,36 @@ fn the_time_limit_does_not_wait_for_slow_responses() {
     );
 }
 
+/// The quota counts new pages over all crawls. The site is not blocked, and its pages are revisited. Pages beyond the
+/// quota are fetched when it is removed.
+#[test]
+fn a_quota_per_site_is_reached_quietly_and_revisits_go_on() {
+    let site = ScriptedSite::start(|path, _, _| match path {
+        "/" => links(&["/a", "/b", "/c", "/d", "/e"]),
+        "/robots.txt" => String::new(),
+        _ => page(path),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    let crawl = |more: &[&str]| {
+        let before = site.requests().len();
+        run(crawl(&collection, &site.url("/")).args(more));
+        let mut requests = site.requests().split_off(before);
+        requests.sort();
+        requests
+    };
+    let quota = ["--pages-per-site", "3", "--connections", "4"];
+    assert_eq!(crawl(&quota), ["/", "/a", "/b"]);
+    assert_eq!(crawl(&["--again"]), ["/", "/a", "/b"], "the quota is kept");
+    let status = aranha()
+        .args(["status", "--json", "-c"])
+        .arg(&collection)
+        .output();
+    let status: serde_json::Value = serde_json::from_slice(&status.unwrap().stdout).unwrap();
+    assert_eq!(status["sites"]["blocked"], 0, "{status}");
+    assert_eq!(crawl(&["--pages-per-site", "none"]), ["/c", "/d", "/e"]);
+}
+
 #[test]
 fn new_filters_apply_to_queued_pages() {
     let site = ScriptedSite::start(|path, _, _| match path {

@@ -74,6 +74,13 @@ const CHECKS: &[(&str, ValueCheck)] = &[
             "use 1 or more; \"none\" removes the limit",
         )
     }),
+    ("crawl.pages_per_site", |crawl| {
+        require(
+            crawl.pages_per_site != Some(0),
+            "the value is 0, so no page could be fetched",
+            "use 1 or more; \"none\" removes the limit",
+        )
+    }),
     ("crawl.size", |crawl| {
         require(
             crawl.size != Some(0),

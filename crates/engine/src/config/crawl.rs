@@ -26,6 +26,9 @@ pub struct CrawlOptions {
     /// Stop after this number of pages.
     #[serde(with = "limit::count")]
     pub pages: Option<u64>,
+    /// Maximum number of pages that are fetched from one site, over all crawls. Revisits go on.
+    #[serde(with = "limit::count")]
+    pub pages_per_site: Option<u64>,
     /// Stop after this time, counted from the start of each crawl.
     #[serde(with = "limit::time")]
     pub time: Option<Duration>,
@@ -89,6 +92,7 @@ impl Default for CrawlOptions {
             tlds: Vec::new(),
             depth: None,
             pages: None,
+            pages_per_site: None,
             time: None,
             size: None,
             accept: Vec::new(),

@@ -12,6 +12,10 @@ use crate::collect::FetchTask;
 use crate::status::tally::add;
 use crate::verdict::decide_pass_over;
 
+/// Minimum time for which a page waits that is beyond the quota of its site, in milliseconds: one day. The user may have
+/// raised the quota when it is over.
+const QUOTA_WAIT_MS: i64 = 24 * 3600 * 1000;
+
 impl Visit {
     /// Whether another fetch may begin: fewer than the maximum number of requests are active, and the committer keeps
     /// up.
@@ -34,6 +38,17 @@ impl Visit {
                 continue;
             }
             let is_probe = page.hop == Hop::SoftNotFoundProbe;
+            if !is_probe && self.is_beyond_quota(&page) {
+                let round = self
+                    .context
+                    .policy
+                    .schedule
+                    .in_next_round(self.site.key.0, now);
+                self.batch
+                    .later
+                    .push((round.max(now + QUOTA_WAIT_MS), page));
+                continue;
+            }
             match self.check_page(&page, rules) {
                 Err(_) if is_probe => {}
                 Err(refused) => {
@@ -57,6 +72,16 @@ impl Visit {
                 }
             }
         }
+    }
+
+    /// Whether the page is new and its site has reached `crawl.pages_per_site`. Requests in flight are counted.
+    fn is_beyond_quota(&self, page: &Pending) -> bool {
+        let Some(quota) = self.context.config().crawl.pages_per_site else {
+            return false;
+        };
+        let is_new = |page: &&Pending| page.past.is_none() && page.hop != Hop::SoftNotFoundProbe;
+        let in_flight = self.requests.in_flight().filter(is_new).count() as u64;
+        page.past.is_none() && self.site.facts().counters.fetched + in_flight >= quota
     }
 
     /// Policy `selective`: if the page is passed over in this round, the time at which it is due again.
