@@ -77,8 +77,8 @@ pub struct Resolved {
 }
 
 impl Fetcher {
-    /// A fetcher for the real network. `refused` lists more address ranges that the guard refuses, even if
-    /// `allow_private` is set.
+    /// A fetcher for the real network. The guard also refuses the address ranges in `refused`, even if `allow_private`
+    /// is set.
     pub fn new(options: Options, refused: Blacklist) -> Result<Fetcher, FetchSetupError> {
         let transport = Transport::Real(Box::new(Tls::new(options.verify_tls)?));
         let names = NameSource::servers(&options)?;
@@ -86,7 +86,8 @@ impl Fetcher {
         Fetcher::with_transport(transport, names, clock, 0, options, refused)
     }
 
-    /// Like [`Fetcher::new`], for tests on another day. The time starts at `now` (Unix milliseconds).
+    /// Like [`Fetcher::new`], but the fetcher's time starts at `now` (Unix milliseconds), so that tests can run on any
+    /// date.
     pub fn starting_at(
         options: Options,
         refused: Blacklist,
@@ -159,10 +160,11 @@ impl Fetcher {
         &self.state.options
     }
 
-    /// The addresses of a host, from the cache or the name servers, as far as the guard allows them. An IP literal
-    /// (IPv6 with or without brackets) is only checked by the guard. Concurrent look-ups of one name share one query.
-    /// An expired answer may be returned while it is refreshed in the background; its `expires_ms` is then in the past.
-    /// If the name is not cached, the call waits during a [DNS outage](Self::watch_dns_outage). Cancel-safe.
+    /// The addresses of a host, from the cache or the name servers, without those that the guard refuses. An IP literal
+    /// (IPv6 with or without brackets) is not looked up, but the guard checks it. Concurrent look-ups of one name share
+    /// one query. An expired answer may be returned while it is refreshed in the background; its `expires_ms` is then
+    /// in the past. If the name is not cached, the call waits during a [DNS outage](Self::watch_dns_outage).
+    /// Cancel-safe.
     pub async fn resolve(&self, host: &str) -> Result<Resolved, Failure> {
         self.state.resolver.resolve(host).await
     }

@@ -140,7 +140,7 @@ fn response(
     let Some(address) = shared.web.address(&question.name) else {
         let below = format!("www.{}", question.name);
         return match shared.web.address(&below) {
-            // A name with a name below it exists, even without records (RFC 8020).
+            // The name has no records, but it exists, because another name exists below it (RFC 8020).
             Some(_) => DnsResponse::Records(Vec::new()),
             None => DnsResponse::Code(packet::NO_SUCH_NAME),
         };

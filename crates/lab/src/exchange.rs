@@ -1,7 +1,7 @@
 //! One request and its response on a connection, with its entry in the log.
 //!
 //! Honest sites and hazards both send through an [`Exchange`], so every response is logged. The entry is written when
-//! the exchange is dropped, which includes an aborted task and a disconnected client. `log.rs` explains how times are
+//! the exchange is dropped, even if its task is aborted or the client disconnects. `log.rs` explains how times are
 //! measured.
 
 use std::io;

@@ -88,7 +88,8 @@ pub enum CourtesyScope {
 pub struct Violation {
     /// The site or address of both requests.
     pub scope: CourtesyScope,
-    /// Of the earlier requests to this site or address, the one whose exchange was over last.
+    /// The earlier request. If several requests to this site or address were earlier, the one whose exchange was over
+    /// last.
     pub first: LoggedRequest,
     /// The request that came too early.
     pub second: LoggedRequest,
@@ -96,7 +97,7 @@ pub struct Violation {
     pub gap: Duration,
 }
 
-/// The log, shared by all servers of a lab. The mutex is one of `std`, because it is never held across an await.
+/// The log, shared by all servers of a lab. It uses the mutex of `std`, because the lock is never held across an await.
 #[derive(Debug)]
 pub(crate) struct Log {
     /// Whether requests and questions are stored. If false, requests are only counted.

@@ -412,7 +412,7 @@ mod tests {
         check("/a/", "/a/show.php?id=1/2", "show.php?id=1/2");
     }
 
-    /// Substrings of the forms of links: each form contains one of them. The test checks that all of them occur.
+    /// For each form of a link, a substring that occurs in it. The test checks that each substring occurs in some link.
     const MARKS: [&str; 11] = [
         "HTTP:", "//", "/", "../", "./", "here/", ":08000", "#", "jsess", "PHPS", " ",
     ];

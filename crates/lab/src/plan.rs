@@ -33,7 +33,7 @@ pub struct Plan {
     pub seed: u64,
     /// Number of honest sites: `site000.lab`, `site001.lab` and so on. Hostile sites are additional.
     pub sites: usize,
-    /// Number of pages of the honest sites.
+    /// Numbers of pages of the honest sites.
     pub pages: Sizes,
     /// Number of IP addresses. If there are more sites than addresses, sites share an address as virtual hosts.
     pub addresses: usize,
@@ -102,7 +102,7 @@ impl Plan {
 
     /// [`Plan::large`] with hostile sites of every kind, and with stored requests.
     ///
-    /// Some hostile sites link to private networks outside this machine, so its crawlers must use
+    /// Some hostile sites link to private networks outside this machine, so crawlers of this web must use
     /// [`crate::BLACK_LIST`].
     pub fn zoo(honest_sites: usize, hostile_sites: usize) -> Plan {
         let kinds = Hazard::ALL.iter().cycle();

@@ -1,7 +1,8 @@
 //! Refused addresses ([`BLACK_LIST`]), to which a crawler must not connect, and a record of the connections to them.
 //!
-//! The lab is on loopback, so its crawlers need the option `allow_private`. They refuse the addresses in this black
-//! list instead. On some refused addresses, servers of the lab listen, record every connection and close it.
+//! The lab is on loopback, so its crawlers must set the option `allow_private`. Their address guard then allows most
+//! private addresses, so they need this black list. On some refused addresses, servers of the lab listen, record every
+//! connection and close it.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Instant;
@@ -16,8 +17,8 @@ pub struct Trespass {
 }
 
 /// The address ranges that a crawler of the zoo must refuse, as lines of its black list. The lab records connections to
-/// the first three ranges ([`crate::Lab::trespasses`]). `Hazard::Metadata` links to addresses in the others, which are
-/// outside this machine.
+/// the first three ranges ([`crate::Lab::trespasses`]). `Hazard::Metadata` links to addresses in the other ranges, most
+/// of which are outside this machine.
 pub const BLACK_LIST: &[&str] = &[
     "127.166.0.0/16",
     "127.0.0.1/32",

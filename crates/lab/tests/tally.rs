@@ -1,4 +1,4 @@
-//! Tests the totals of a client that first fetches all expected URLs and then violates the rules.
+//! Tests the totals of the log. A client first fetches all expected URLs and then violates the rules.
 
 #![expect(clippy::unwrap_used, reason = "an error fails the test")]
 

@@ -1,10 +1,10 @@
 //! The cookie jar of one site (N12; RFC 6265).
 //!
 //! Cookies are stored with the site and sent with its requests, because many servers put session identifiers into URLs
-//! if the client returns no cookies. The jar holds at most 50 cookies of 4096 bytes each (the minimum of RFC 6265,
-//! 6.1), and none for a public suffix. As in RFC 6265bis, `Secure` cookies are only accepted and sent over https, the
-//! name prefixes `__Secure-` and `__Host-` are enforced, and a cookie lives 400 days at most. `HttpOnly` and `SameSite`
-//! are ignored, because no scripts are run.
+//! if the client returns no cookies. The jar holds at most 50 cookies of 4096 bytes each (RFC 6265, 6.1 asks clients to
+//! support at least this), and none for a public suffix. As in RFC 6265bis, `Secure` cookies are only accepted and sent
+//! over https, the name prefixes `__Secure-` and `__Host-` are enforced, and a cookie lives 400 days at most.
+//! `HttpOnly` and `SameSite` are ignored, because no scripts are run.
 
 use std::net::Ipv4Addr;
 

@@ -137,8 +137,8 @@ impl DnsCache {
         }
     }
 
-    /// Stores the result of a look-up and returns the result for the caller. If no server answered and the cache has an
-    /// answer that may still be used, that answer stays in the cache and is returned.
+    /// Stores the result of a look-up and returns it. But if no server answered and the cache has an answer that may
+    /// still be used, keeps that answer and returns it instead.
     pub(super) fn store(
         &mut self,
         name: &str,

@@ -56,7 +56,7 @@ struct BreakerState {
     next_ticket: u64,
     /// Unanswered queries of this outage by domain, including those that opened the breaker.
     failures: HashMap<Box<str>, u32>,
-    /// Names whose queries were not answered. One of them is the probe if no look-up waits.
+    /// Names whose queries were not answered. If no look-up waits, a probe queries one of these names.
     unanswered_names: VecDeque<Box<str>>,
 }
 
@@ -92,8 +92,8 @@ impl CircuitBreaker {
         self.open_since.subscribe()
     }
 
-    /// Records whether a query was answered. If this opens the breaker, returns the outage, and the caller must start
-    /// the probes.
+    /// Records whether a query was answered. If this opens the breaker, returns the number of the new outage, and the
+    /// caller must start the probes.
     pub(super) fn record(&self, name: &str, answered: bool) -> Option<OutageNumber> {
         if self.max_unanswered <= 0.0 {
             return None;

@@ -1,10 +1,10 @@
-//! Sends queries to the name servers. Each query goes to another server, to spread the load (N3). If a server fails or
-//! is slow, the query is also sent to the next server. The answer of a slow server is still used if it arrives within
-//! `dns_timeout`.
+//! Sends queries to the name servers. Successive queries start with different servers, to spread the load (N3). If a
+//! server fails or is slow, the query is also sent to the next server. The answer of a slow server is still used if it
+//! arrives within `dns_timeout`.
 //!
 //! A server that does not answer is skipped for two seconds, and for longer after each further failure, up to a minute.
-//! A skipped server is queried only if all others failed. When the time is over, one query tries it again while the
-//! others continue to skip it.
+//! Then one query tries it again, while other queries continue to skip it. Apart from that, a skipped server is queried
+//! only if all other servers failed.
 //!
 //! Aliases are followed here and not by the DNS library, because `aliases.rs` limits their number.
 
@@ -125,7 +125,8 @@ impl NameServers {
             hosts,
             next: AtomicUsize::new(0),
             start: Instant::now(),
-            // After the last attempt has started, as much time remains for it as for the others.
+            // All attempts start within two of these four periods, so about half of `dns_timeout` remains for the last
+            // one.
             slow_after: options.dns_timeout / (MAX_ATTEMPTS as u32 + 1),
         })
     }

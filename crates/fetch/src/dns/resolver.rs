@@ -187,7 +187,8 @@ impl<S: AddressLookup> Resolver<S> {
         self.breaker.watch()
     }
 
-    /// The cached result. If the answer is stale, a refresh is due and a slot is free, refreshes it in the background.
+    /// The cached result. Also starts a refresh in the background if the result is stale and due for a refresh, the
+    /// circuit breaker is closed, and a slot is free.
     fn cached(self: &Arc<Self>, name: &str) -> Option<ResolveResult> {
         let now_ms = self.clock.now_ms();
         let mut cache = lock(&self.cache);

@@ -1,9 +1,9 @@
 //! Decodes content codings (RFC 9110, 8.4): gzip, deflate, br and zstd, in up to three layers.
 //!
 //! The archive stores the encoded bytes; the page parser gets the decoded copy. The output size is limited because of
-//! compression bombs, and decoding stops early if the compression ratio is that of a bomb. Of a truncated body, the data before the fault are returned. Deflate is accepted with and without
-//! the zlib header, because servers send both. If a body is not encoded in spite of its header, it is returned
-//! unchanged.
+//! compression bombs, and decoding stops early if the compression ratio is that of a bomb. If a body is truncated or
+//! corrupt, the data before the fault are returned. Deflate is accepted with and without the zlib header, because
+//! servers send both. If a body is not encoded in spite of its header, it is returned unchanged.
 
 use std::{
     cell::{Cell, RefCell},
@@ -212,7 +212,7 @@ impl<'a> LayerDecoder<'a> {
         }
     }
 
-    /// Decodes a gzip body: in one call if it has one member, otherwise, or if that fails, as a stream.
+    /// Tries to decode a gzip body in one call. If that fails, decodes the body as a stream, member by member.
     fn gzip(&mut self, input: &[u8]) {
         if self.gzip_one_call(input) {
             return;

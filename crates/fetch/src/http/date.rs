@@ -258,7 +258,8 @@ fn number(text: &str, max_digits: usize) -> Option<i64> {
     text.parse().ok().filter(|_| fits)
 }
 
-/// A year of four or two digits, or a year as wrong programs write it that count from 1900 (`103` or `19103` for 2003).
+/// A year of four or two digits, or a faulty year of three or five digits. Programs that count years from 1900 write
+/// `103` or `19103` for 2003.
 fn year(text: &str) -> Option<i64> {
     let value = number(text, 5)?;
     Some(match (text.len(), value) {

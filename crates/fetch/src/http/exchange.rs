@@ -45,9 +45,9 @@ const READ_SIZE: usize = MAX_UNPOOLED;
 /// If the response's own buffer has less free capacity than this, the thread's buffer is used.
 const MIN_FREE: usize = 4 << 10;
 
-/// Maximum capacity that is allocated at a time for announced bytes, while the response has no share of the memory
-/// budget. With a share, the whole buffer is allocated at once, because repeated doubling made the kernel clear twice
-/// as many pages.
+/// As long as a response holds no share of the memory budget, its buffer grows by at most this size at a time, even if
+/// the server announces more bytes. Once it holds a share, the whole buffer is allocated at once, because repeated
+/// doubling made the kernel clear twice as many pages.
 const MAX_GROWTH: usize = 512 << 10;
 
 /// Bytes that are appended to a large response in its buffer ([`crate::FetchResponse::crlf_terminated`]).
@@ -177,7 +177,7 @@ struct ResponseReader<'a, S> {
     timer: ResponseTimer<'a>,
     request_sent: Instant,
     first_byte: Option<Duration>,
-    /// Whether a time limit had passed when the last bytes arrived.
+    /// Whether a time limit had passed when the most recent bytes arrived.
     late: bool,
     /// The share of the memory budget, acquired when the body becomes large.
     share: Option<MemoryShare>,
@@ -323,7 +323,7 @@ impl<S: AsyncRead + Unpin> ResponseReader<'_, S> {
         }
     }
 
-    /// Receives the body, unless its media type is not accepted. Then ends the exchange.
+    /// Receives the body if its media type is accepted, and returns the result of the whole exchange.
     async fn receive_body(
         mut self,
         mut head: ResponseHead,

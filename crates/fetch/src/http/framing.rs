@@ -1,8 +1,9 @@
 //! Determines where a body ends (RFC 9112, 6.3). Common mistakes of servers are tolerated.
 //!
-//! `Transfer-Encoding` takes precedence over `Content-Length`. If there are several different lengths, the body has at
-//! most the largest. A length that is not a number is ignored. If the framing is ambiguous, the body is read, but the
-//! connection is not reused, because the server may mean more or fewer bytes than were read.
+//! `Transfer-Encoding` takes precedence over `Content-Length`. If `Content-Length` has several different values, the
+//! largest is the maximum length of the body. If a value is not a number, `Content-Length` is ignored. If the framing
+//! is ambiguous, the body is read, but the connection is not reused, because the server may mean more or fewer bytes
+//! than were read.
 
 use super::{chunks::ChunkReader, head::ResponseHead};
 use crate::{Headers, ResponseRemark};

@@ -67,8 +67,8 @@ pub(crate) fn parse(head: &[u8]) -> Result<ResponseHead, String> {
     }
     let keep_alive = has_token(&headers, "connection", "keep-alive");
     let close = has_token(&headers, "connection", "close");
-    // HTTP/1.0 has no transfer codings, so the header may be a mistake of a proxy, and the connection is not kept (RFC
-    // 9112, 6.1).
+    // HTTP/1.0 has no transfer codings. If an HTTP/1.0 response has `Transfer-Encoding`, its framing may be wrong, so
+    // the connection is not kept (RFC 9112, 6.1).
     let keep_alive_1_0 = keep_alive && !headers.has("transfer-encoding");
     let persistent = !close && !line.irregular && (line.minor >= 1 || keep_alive_1_0);
     Ok(ResponseHead {

@@ -3,8 +3,8 @@
 //! A request through a proxy has the whole URL in its request line (absolute form; RFC 9112, 3.2.2).
 //!
 //! The headers have the order that common clients use: `Host`, the headers that identify the crawler, the `Accept`
-//! headers, and then those of the single request. A value with a control character is an error, so that nobody can
-//! inject a header by a line break.
+//! headers, and then the headers that only this request has. A value with a control character is an error, so that
+//! nobody can inject a header by a line break.
 
 use std::net::{IpAddr, SocketAddr};
 

@@ -69,7 +69,8 @@ impl BudgetPool {
         }
     }
 
-    /// Waits for a share of `bytes`, or of the whole pool if `bytes` is larger. Cancel-safe.
+    /// Waits for a share of `bytes` bytes. If that is more than the pool has in total, waits for the whole pool.
+    /// Cancel-safe.
     async fn acquire(&self, bytes: u64) -> MemoryShare {
         let units = bytes.div_ceil(UNIT).clamp(1, u64::from(self.units)) as u32;
         let share = Arc::clone(&self.available).acquire_many_owned(units).await;

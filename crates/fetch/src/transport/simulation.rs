@@ -31,7 +31,7 @@ pub trait Simulation: Send + Sync + 'static {
     /// The response to a complete request head. Called once per request.
     fn respond(&self, now: i64, target: SocketAddr, request: &[u8]) -> SimulatedResponse;
 
-    /// Called when the client has read the last byte of a response, or closes the connection before.
+    /// Called when the client has read the last byte of a response, or when it closes the connection before that byte.
     fn exchange_ended(&self, now: i64, target: SocketAddr, id: u64);
 }
 

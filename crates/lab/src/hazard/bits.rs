@@ -48,7 +48,7 @@ pub(super) fn zlib(size: u64) -> Vec<u8> {
     out
 }
 
-/// A Zstandard stream (RFC 8878) with four bytes for every 128 KB.
+/// A Zstandard stream (RFC 8878) with four bytes for every 128 KB of zeros.
 pub(super) fn zstd(size: u64) -> Vec<u8> {
     const BLOCK: u64 = 128 << 10;
     let mut out = vec![0x28, 0xB5, 0x2F, 0xFD, 0, 0x38]; // magic, no options, a window of 128 KB
@@ -61,7 +61,7 @@ pub(super) fn zstd(size: u64) -> Vec<u8> {
     out
 }
 
-/// A Brotli stream (RFC 7932) with thirteen bytes for every 16 MB.
+/// A Brotli stream (RFC 7932) with thirteen bytes for every 16 MB of zeros.
 pub(super) fn brotli(size: u64) -> Vec<u8> {
     let mut bits = Bits::default();
     bits.push(0, 1); // window of 64 KB

@@ -1,7 +1,7 @@
 //! Chunked bodies that break the syntax, one fault per path.
 //!
 //! N10, Castillo A.3.3; RFC 9112, 6.1 and 7.1. The crawler must keep the readable bytes, mark the page as damaged, and
-//! not allocate memory by an announced size. A body with both Content-Length and chunks must not be read as two
+//! not allocate as much memory as a chunk announces. A body with both Content-Length and chunks must not be read as two
 //! responses (response smuggling).
 
 use std::io;

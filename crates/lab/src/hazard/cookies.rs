@@ -1,4 +1,4 @@
-//! Thousands of cookies, one in ten of four kilobytes, and cookies for foreign domains.
+//! Thousands of cookies (one in ten has four kilobytes), and cookies for foreign domains.
 //!
 //! N12; RFC 6265, 5.3 (public suffixes, domains that do not match) and 6.1 (50 per domain, 3,000 in total, 4,096
 //! bytes). The cookie jar must stay small, and no cookie set here may be sent to another site. The log records the

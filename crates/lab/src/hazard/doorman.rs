@@ -1,7 +1,7 @@
 //! A robots.txt response that never ends: one byte every half second.
 //!
 //! R1, N5: a visit fetches robots.txt before any page, so a slow file delays all pages of the site. RFC 9309, 2.3.1.4:
-//! a robots.txt that cannot be fetched because of the server is "unreachable".
+//! a robots.txt that cannot be fetched because of server or network errors is "unreachable".
 
 use std::io;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! A robots.txt that answers 503 to every request.
+//! A server that answers 503 to every request for robots.txt.
 //!
 //! R1. RFC 9309, 2.3.1.4: nothing may be fetched for some time; Viuva Negra 5.4: no restrictions. Under either rule,
 //! the crawler must not request robots.txt again and again.

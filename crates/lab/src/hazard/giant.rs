@@ -1,7 +1,7 @@
 //! A single tag, word, comment, script or entity of ten megabytes.
 //!
 //! T1, Castillo A.4.1 (unterminated or long strings); T5 (very long strings are not words). A link to `/after.html`
-//! follows the token. The crawler may truncate the page (N6) before this link, but it must not fail.
+//! follows the ten megabytes. The crawler may truncate the page (N6) before this link, but it must not fail.
 
 use std::io;
 

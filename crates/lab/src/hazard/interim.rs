@@ -1,6 +1,7 @@
 //! Interim responses (1xx): endless `100 Continue` without a final response, or thirty early hints before the page.
 //!
-//! RFC 9110, 15.2: a client must accept several 1xx responses, but must limit their number.
+//! RFC 9110, 15.2: a client must accept several 1xx responses before the final one. The crawler must limit their
+//! number.
 
 use std::io;
 

@@ -2,8 +2,8 @@
 //!
 //! Server-side request forgery: 169.254.169.254 and similar addresses, RFC 1918, RFC 6598, RFC 4193, and IPv6 addresses
 //! that embed an IPv4 address: mapped (RFC 4291), NAT64 (RFC 6052), 6to4 (RFC 3056), Teredo (RFC 4380). These addresses
-//! are outside the lab, so the lab cannot count connections to them. A crawler must refuse them all
-//! ([`crate::BLACK_LIST`]); otherwise the plan must omit this hazard.
+//! are outside the lab, so the lab cannot count connections to them. A plan may include this hazard only if the crawler
+//! refuses all these addresses ([`crate::BLACK_LIST`]).
 
 use std::io;
 

@@ -1,7 +1,8 @@
 //! A robots.txt with 3,000 patterns such as `*a*a*a…b$`, and URLs that nearly match.
 //!
 //! R1. If a crawler translates such patterns (RFC 9309, 2.2.3) to backtracking regular expressions, a match takes
-//! exponential time (`ReDoS`). A direct match takes time proportional to the product of both lengths.
+//! exponential time (`ReDoS`). A direct match takes time proportional to the length of the pattern times the length of
+//! the URL.
 
 use std::fmt::Write as _;
 use std::io;

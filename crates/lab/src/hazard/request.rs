@@ -72,7 +72,7 @@ impl HazardRequest<'_> {
         self.answer(200, "", body).await
     }
 
-    /// Sends a correct page with a link to each variant.
+    /// Sends a correct page with these links, which are usually the paths of the hazard's variants.
     pub(super) async fn index(&mut self, title: &str, links: &[&str]) -> io::Result<()> {
         let mut body = format!("<title>{title}</title><h1>{title}</h1>\n");
         for link in links {
@@ -83,7 +83,8 @@ impl HazardRequest<'_> {
         self.page(&body).await
     }
 
-    /// Sends a correct page that links to each target, and to `/to/N` for each, which redirects to target N.
+    /// Answers a request for `/to/N` with a redirect to target N. Answers other requests with a page that links to
+    /// every target and to every `/to/N`.
     pub(super) async fn link_and_redirect_to(
         &mut self,
         title: &str,
@@ -120,8 +121,8 @@ impl HazardRequest<'_> {
         self.answer(status, &header, "moved").await
     }
 
-    /// Sends a status line and headers. The caller sends the body with [`HazardRequest::send`]. It ends when the
-    /// connection closes.
+    /// Sends a status line and headers. The caller sends the body with [`HazardRequest::send`]. Unless `header` has a
+    /// `Content-Length`, the body ends when the connection closes.
     pub(super) async fn start(&mut self, status: u16, header: &str) -> io::Result<()> {
         let reason = crate::wire::reason(status);
         let kind = if header.contains("Content-Type") {
@@ -146,7 +147,7 @@ impl HazardRequest<'_> {
         self.exchange.send(bytes).await
     }
 
-    /// Sends `piece` as often as `times` says, in large writes.
+    /// Sends `piece` `times` times, in large writes.
     pub(super) async fn repeat(&mut self, piece: &[u8], times: usize) -> io::Result<()> {
         let block = piece.repeat((PIECE / piece.len()).clamp(1, times.max(1)));
         let mut left = piece.len() * times;

@@ -2,7 +2,7 @@
 //!
 //! The addresses are IPv4-mapped, IPv4-compatible (both RFC 4291, 2.5.5), NAT64 (RFC 6052), 6to4 (RFC 3056), loopback,
 //! link-local and unique local. A guard that checks only IPv4 addresses would accept them. `trespass.rs` counts
-//! connections to the IPv4-mapped address and to `::1`. No server of the lab is at the others.
+//! connections to the IPv4-mapped address and to `::1`. No server of the lab listens at the other addresses.
 
 use std::net::Ipv6Addr;
 

@@ -401,7 +401,8 @@ fn failures_from_before_an_outage_are_removed_from_the_cache() {
                     });
                 })
             });
-            // Both queries have been sent. On a busy machine the first may have ended already.
+            // Wait until both threads have sent their queries. On a busy machine, the first query may have ended by
+            // then.
             while lock(&resolver.servers.queries).len() < circuit_breaker::MIN_QUERIES {
                 std::thread::yield_now();
             }
@@ -526,9 +527,9 @@ fn operation() -> impl Strategy<Value = ResolverOperation> {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
-    /// After any sequence of operations, no refused address is returned, and every returned address was in the servers'
-    /// answer within the last TTL plus stale period. Every look-up ends in time, unless it waits for the end of an
-    /// outage.
+    /// After any sequence of operations, no refused address is returned. The age of a returned address, which is the
+    /// time since the servers' answer last contained it, is at most the TTL plus the stale period. Every look-up ends
+    /// in time, unless it waits for the end of an outage.
     #[test]
     fn returned_addresses_are_public_and_recent(operations in prop::collection::vec(operation(), 0..80)) {
         let runtime = tokio::runtime::Builder::new_current_thread()
