@@ -30,6 +30,7 @@ use crate::{
     limits::{
         memory_budget::{MAX_UNBUDGETED, MemoryBudget},
         open_sockets::SocketLimit,
+        rate_limit::RateLimit,
     },
     transport::{SimulatedTransport, Transport},
 };
@@ -54,6 +55,7 @@ struct FetcherState {
     shift_ms: i64,
     common_headers: CommonHeaders,
     memory: MemoryBudget,
+    rate: Option<RateLimit>,
     sockets: SocketLimit,
 }
 
@@ -135,6 +137,7 @@ impl Fetcher {
             shift_ms,
             common_headers: CommonHeaders::new(&options)?,
             memory: MemoryBudget::new(options.body_memory),
+            rate: options.limit_rate.map(RateLimit::new),
             sockets,
             guard,
             options,
@@ -212,6 +215,7 @@ impl Fetcher {
             limits: ExchangeLimits {
                 options: &self.state.options,
                 memory: &self.state.memory,
+                rate: self.state.rate.as_ref(),
                 max_body: request.max_body,
                 accept_any_type: request.accept_any_type,
                 deadline: deadline_after(begun, self.state.options.total_timeout),

@@ -47,6 +47,9 @@ pub struct Options {
     /// Maximum size of a body after decoding. Protects against compression bombs.
     #[serde(with = "aranha_units::size")]
     pub max_decoded: u64,
+    /// Maximum download rate in bytes per second, over all connections. Set from `crawl.limit_rate`.
+    #[serde(skip)]
+    pub limit_rate: Option<u64>,
     /// Memory for all large responses in flight together. A response that does not fit waits, within `total_timeout`.
     #[serde(with = "aranha_units::size")]
     pub body_memory: u64,
@@ -103,6 +106,7 @@ impl Default for Options {
             max_head: 64 << 10,
             max_body: 20 << 20,
             max_decoded: 100 << 20,
+            limit_rate: None,
             body_memory: 1 << 30,
             range_requests: false,
             media_types: Vec::new(),

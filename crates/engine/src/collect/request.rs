@@ -1,4 +1,4 @@
-//! One request for a page or a robots.txt file: DNS lookup, rate limit, address gate, load limit, HTTP.
+//! One request for a page or a robots.txt file: DNS lookup, address gate, load limit, HTTP.
 //!
 //! **Every request to a web server passes its address gate** (invariant 2).
 
@@ -55,7 +55,6 @@ pub(crate) async fn request(
             result = Err(Failure::AddressRefused { address, rule });
             continue;
         }
-        network.rate.wait().await;
         let permit = network.gates.enter(address).await;
         let mut request = FetchRequest::new(url, address);
         request.headers.extend_from_slice(headers);
@@ -87,7 +86,6 @@ pub(crate) async fn request(
             .load
             .record(answered.then_some(fetched.timings.first_byte));
         let received = fetched.response.len() as u64;
-        network.rate.charge(received);
         add(&context.counters().bytes_received, received);
         let unreachable = matches!(
             fetched.result,

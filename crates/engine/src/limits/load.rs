@@ -2,7 +2,7 @@
 //!
 //! `max_requests` limits the active requests exactly. The other limits (latency, error rate, processor) are enforced by
 //! changing the number of active requests once a second: 20% fewer while a limit is exceeded, 5% more otherwise,
-//! similar to the congestion window of TCP. The download rate is limited in `rate_limit.rs`.
+//! similar to the congestion window of TCP. The download rate is limited in the fetch crate.
 //!
 //! If no limit is configured, nothing is measured and no request waits.
 

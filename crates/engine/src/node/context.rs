@@ -15,7 +15,6 @@ use crate::config::Config;
 use crate::courtesy::address_gate::AddressGates;
 use crate::limits::load::LoadManager;
 use crate::limits::page_budget::PageBudget;
-use crate::limits::rate_limit::RateLimit;
 use crate::limits::size_limit::SizeLimit;
 use crate::links::link_cache::LinkCache;
 use crate::node::stop::{Reason, Stop};
@@ -52,7 +51,6 @@ pub(crate) struct CrawlPolicy {
 pub(crate) struct Network {
     pub(crate) web: Fetcher,
     pub(crate) gates: AddressGates,
-    pub(crate) rate: RateLimit,
     pub(crate) load: Arc<LoadManager>,
 }
 

@@ -21,7 +21,6 @@ use crate::config::{Config, ConfigError};
 use crate::courtesy::address_gate::AddressGates;
 use crate::limits::load::LoadManager;
 use crate::limits::page_budget::PageBudget;
-use crate::limits::rate_limit::RateLimit;
 use crate::limits::size_limit::SizeLimit;
 use crate::links::link_cache::LinkCache;
 use crate::node::stop::Stop;
@@ -70,12 +69,15 @@ impl Node {
             stop: stop.clone(),
             sites_due: Arc::clone(&sites_due),
         };
+        let fetch = aranha_fetch::Options {
+            limit_rate: config.crawl.limit_rate,
+            ..config.fetch.clone()
+        };
         let context = Context {
             scope: SharedScope::new(scope, BlacklistWatch::new(collection.blacklist())),
             network: Network {
-                web: world.web(config.fetch.clone(), blacklist)?,
+                web: world.web(fetch, blacklist)?,
                 gates: AddressGates::new(config.crawl.pause, resumed),
-                rate: RateLimit::new(config.crawl.limit_rate),
                 load: Arc::new(LoadManager::new(config.load.clone())),
             },
             storage: Storage {

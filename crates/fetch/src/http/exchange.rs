@@ -33,6 +33,7 @@ use crate::{
     clock::deadline_after,
     limits::{
         memory_budget::{MAX_UNBUDGETED, MAX_UNPOOLED, MemoryBudget, MemoryShare},
+        rate_limit::RateLimit,
         timeouts::ResponseTimer,
     },
 };
@@ -68,6 +69,7 @@ thread_local! {
 pub(crate) struct ExchangeLimits<'a> {
     pub(crate) options: &'a Options,
     pub(crate) memory: &'a MemoryBudget,
+    pub(crate) rate: Option<&'a RateLimit>,
     pub(crate) max_body: Option<u64>,
     pub(crate) accept_any_type: bool,
     /// Time limit of the whole fetch.
@@ -113,6 +115,7 @@ where
         stream,
         buffer: Vec::new(),
         memory: limits.memory,
+        rate: limits.rate,
         timer: ResponseTimer::new(limits.options, limits.deadline),
         request_sent: Instant::now(),
         first_byte: None,
@@ -174,6 +177,7 @@ struct ResponseReader<'a, S> {
     stream: &'a mut S,
     buffer: Vec<u8>,
     memory: &'a MemoryBudget,
+    rate: Option<&'a RateLimit>,
     timer: ResponseTimer<'a>,
     request_sent: Instant,
     first_byte: Option<Duration>,
@@ -206,10 +210,20 @@ impl<S: AsyncRead + Unpin> ResponseReader<'_, S> {
         if self.late {
             return ReadOutcome::Late;
         }
+        let mut max_read = usize::MAX;
+        if let Some(rate) = self.rate {
+            // Boxed, so that fetches without a limit do not carry this future.
+            let waited = Box::pin(rate.reserve()).await;
+            self.timer.postpone(waited);
+            max_read = rate.quantum();
+        }
         let read = poll_fn(|cx| {
             let free = self.buffer.capacity() - self.buffer.len();
             let read = if rest.is_none() && free < MIN_FREE {
-                READ_BUFFER.with_borrow_mut(|buffer| self.poll_thread_buffer(cx, buffer))
+                READ_BUFFER.with_borrow_mut(|buffer| {
+                    let size = buffer.len().min(max_read);
+                    self.poll_thread_buffer(cx, &mut buffer[..size])
+                })
             } else {
                 let rest = rest.unwrap_or(0);
                 let max_growth = match self.share {
@@ -220,14 +234,24 @@ impl<S: AsyncRead + Unpin> ResponseReader<'_, S> {
                 // The additional capacity is for the terminator. It also makes bytes beyond the announced length
                 // visible.
                 self.reserve(growth as usize + TERMINATOR.len(), growth == rest);
-                pin!(self.stream.read_buf(&mut self.buffer)).poll(cx)
+                if max_read == usize::MAX {
+                    pin!(self.stream.read_buf(&mut self.buffer)).poll(cx)
+                } else {
+                    let mut limited = (&mut *self.stream).take(max_read as u64);
+                    pin!(limited.read_buf(&mut self.buffer)).poll(cx)
+                }
             };
             match read {
                 Poll::Ready(result) => Poll::Ready(Some(result)),
                 Poll::Pending => self.timer.poll_late(cx).map(|()| None),
             }
         });
-        match read.await {
+        let read = read.await;
+        if let Some(rate) = self.rate {
+            let bytes = read.as_ref().and_then(|read| read.as_ref().ok());
+            rate.give_back(rate.quantum() - bytes.unwrap_or(&0));
+        }
+        match read {
             None => ReadOutcome::Late,
             Some(Ok(0)) => {
                 self.stream_ended = true;

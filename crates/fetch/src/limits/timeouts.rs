@@ -7,6 +7,7 @@
 use std::{
     pin::Pin,
     task::{Context, Poll},
+    time::Duration,
 };
 
 use tokio::time::{Instant, Sleep};
@@ -45,6 +46,13 @@ impl<'a> ResponseTimer<'a> {
             window_start: now,
             window_bytes: 0,
         }
+    }
+
+    /// Moves all limits by the time for which the crawler itself did not read.
+    pub(crate) fn postpone(&mut self, waited: Duration) {
+        self.deadline += waited;
+        self.last_activity += waited;
+        self.window_start += waited;
     }
 
     /// Counts received bytes. Returns false if a limit is exceeded.

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use crate::scripted_server::{Server, ServerAction, canon, fetcher, get, options, send};
-use aranha_fetch::{FetchRequest, FetchSession};
+use aranha_fetch::{FetchRequest, FetchSession, Options};
 
 const HELLO: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
@@ -285,4 +285,27 @@ async fn a_header_with_a_line_break_is_not_sent() {
         .await;
     assert_eq!(fetched.result.unwrap_err().code(), "protocol");
     assert_eq!(server.requests().len(), 0);
+}
+
+/// Six bodies of 200 kB at 1 MB per second take at least a second together.
+#[tokio::test]
+async fn the_download_rate_is_limited_over_all_connections() {
+    let body = "x".repeat(200_000);
+    let response = format!("HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n\r\n{body}");
+    let script = vec![ServerAction::ReadRequest, send(&response)];
+    let server = Server::start(vec![script; 6]).await;
+    let fetcher = fetcher(Options {
+        limit_rate: Some(1_000_000),
+        ..options()
+    });
+    let begun = std::time::Instant::now();
+    let fetches = (0..6).map(async |_| {
+        let mut session = FetchSession::new();
+        let fetched = get(&fetcher, &mut session, &server, "/").await;
+        fetched.result.unwrap().body.len()
+    });
+    let sizes = futures_util::future::join_all(fetches).await;
+    assert_eq!(sizes, [200_000; 6]);
+    let elapsed = begun.elapsed();
+    assert!(elapsed > std::time::Duration::from_secs(1), "{elapsed:?}");
 }

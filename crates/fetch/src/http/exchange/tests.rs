@@ -126,6 +126,7 @@ fn exchange_in_budget(
         let deadline = deadline_after(Instant::now(), options.total_timeout);
         let limits = ExchangeLimits {
             options,
+            rate: None,
             memory,
             max_body: None,
             accept_any_type: false,
@@ -475,6 +476,7 @@ async fn a_share_is_no_larger_than_the_announced_length() {
     let memory = MemoryBudget::new(2 * options.max_body);
     let limits = ExchangeLimits {
         options: &options,
+        rate: None,
         memory: &memory,
         max_body: None,
         accept_any_type: false,
@@ -709,6 +711,7 @@ async fn a_small_response_has_a_small_buffer() {
         let memory = MemoryBudget::new(options.body_memory);
         let limits = ExchangeLimits {
             options: &options,
+            rate: None,
             memory: &memory,
             max_body: None,
             accept_any_type: false,
@@ -767,6 +770,7 @@ async fn a_fetch_that_waits_for_the_first_byte_has_no_buffer() {
     let deadline = Instant::now() + Duration::from_mins(1);
     let memory = MemoryBudget::new(options.body_memory);
     let mut reader = ResponseReader {
+        rate: None,
         stream: &mut script,
         buffer: Vec::new(),
         memory: &memory,
