@@ -26,8 +26,8 @@ const INITIAL_CAPACITY: usize = 16 << 10;
 /// Size of the output up to which any compression ratio is accepted.
 const MIN_BOMB_SIZE: usize = 8 << 20;
 
-/// Maximum compression ratio of an output larger than [`MIN_BOMB_SIZE`]. Text compresses 3 to 30 times, a bomb 1000
-/// times and more.
+/// Maximum compression ratio of an output larger than [`MIN_BOMB_SIZE`]. The ratio of a text is 3 to 30, that of a bomb
+/// 1000 or more.
 const MAX_RATIO: usize = 100;
 
 /// Base-2 logarithm of the maximum zstd window: 8 MiB, the limit for content codings (RFC 9659).
@@ -184,7 +184,7 @@ impl<'a> LayerDecoder<'a> {
         }
     }
 
-    /// Whether an output of this size from this input is that of a compression bomb.
+    /// Whether the input is a compression bomb, judged by the sizes of its output and of the input in bytes.
     fn is_bomb(output: usize, input: usize) -> bool {
         output >= MIN_BOMB_SIZE && output / MAX_RATIO > input
     }
@@ -232,8 +232,8 @@ impl<'a> LayerDecoder<'a> {
     }
 
     /// Decodes a gzip body in one call, which is twice as fast as a stream. The gzip trailer tells the size of the
-    /// output. False if the output does not match the trailer, because the body is truncated, has several members, or
-    /// has other bytes at its end.
+    /// output. Returns false, without output, if the output would be too large or does not match the trailer: the body
+    /// is truncated, has several members, or has other bytes at its end.
     fn gzip_one_call(&mut self, input: &[u8]) -> bool {
         /// The maximum compression ratio of deflate.
         const MAX_DEFLATE_RATIO: u64 = 1032;
@@ -243,8 +243,8 @@ impl<'a> LayerDecoder<'a> {
         let Some((_, &[c0, c1, c2, c3, s0, s1, s2, s3])) = input.split_last_chunk() else {
             return false;
         };
-        // A body with several members needs the stream: the call decodes only the first member, and the trailer of the
-        // last member may match the first.
+        // A body with several members needs the stream: the call would decode only the first member, and the result
+        // would seem correct if the first and the last member have equal trailers.
         if memchr::memmem::find(&input[1..], &[0x1f, 0x8b, 8]).is_some() {
             return false;
         }
@@ -302,8 +302,8 @@ impl<'a> LayerDecoder<'a> {
     }
 
     /// Reads from a decoder until it ends or fails, or until the output is one byte longer than the maximum size.
-    /// Output before an error is kept. Stops before the buffer grows if the output is that of a bomb. The buffer doubles when it is full, but its capacity never exceeds the maximum
-    /// size by more than that byte.
+    /// Output before an error is kept. When the buffer is full and the input is a compression bomb, stops. Otherwise a
+    /// full buffer doubles, but its capacity never exceeds the maximum size by more than that byte.
     fn read_all(&mut self, mut decoder: impl Read) {
         let end = usize::try_from(self.max_size.saturating_add(1)).unwrap_or(usize::MAX);
         let mut result = Ok(0);
@@ -510,7 +510,8 @@ mod tests {
         }
     }
 
-    /// Decoding stops at 8 MiB, also if the maximum size is far larger. A large text is decoded completely.
+    /// The decoding of a bomb stops at 8 MiB, even if the maximum size is far larger. A large text is decoded
+    /// completely.
     #[test]
     fn decoding_stops_at_the_ratio_of_a_bomb() {
         let zeros = vec![0; 64 << 20];

@@ -39,8 +39,8 @@ use crate::{
 };
 
 /// Size of the read buffer that each thread has. The first bytes of a response are read into it and copied to a new
-/// buffer. Most pages arrive in one read, so the new buffer has the right size, and a fetch that waits for its first
-/// byte needs no buffer.
+/// buffer. So a fetch that waits for its first byte needs no buffer of its own. Most pages arrive in one read, so the
+/// new buffer has the right size.
 const READ_SIZE: usize = MAX_UNPOOLED;
 
 /// If the response's own buffer has less free capacity than this, the thread's buffer is used.
@@ -231,8 +231,8 @@ impl<S: AsyncRead + Unpin> ResponseReader<'_, S> {
                     None => MAX_GROWTH,
                 };
                 let growth = rest.min(max_growth as u64);
-                // The additional capacity is for the terminator. It also makes bytes beyond the announced length
-                // visible.
+                // The additional capacity is for the terminator. With it, the read can also detect bytes beyond the
+                // announced length.
                 self.reserve(growth as usize + TERMINATOR.len(), growth == rest);
                 if max_read == usize::MAX {
                     pin!(self.stream.read_buf(&mut self.buffer)).poll(cx)

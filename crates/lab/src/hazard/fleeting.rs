@@ -1,7 +1,7 @@
 //! A host name whose address record has a TTL of 0 or of more than 31 bits.
 //!
-//! N3; RFC 1035, 3.2.1 (0: use for the current transaction only); RFC 2181, 8 (a set highest bit means 0). A crawler
-//! that follows these rules literally sends a DNS query before every request.
+//! N3; RFC 1035, 3.2.1 (0: use for the current transaction only); RFC 2181, 8 (a TTL whose highest bit is set counts as
+//! 0). A crawler that follows these rules literally sends a DNS query before every request.
 
 pub(super) use super::request::ordinary as serve;
 use super::{DnsResponse, Lookup};

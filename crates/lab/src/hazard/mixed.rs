@@ -1,7 +1,7 @@
 //! A host name with two addresses in one DNS response, one valid and one refused (`trespass.rs`).
 //!
-//! DNS rebinding with several A records (Jackson et al. 2007): a client that tries the second address after the first
-//! fails must check each address.
+//! DNS rebinding with several A records (Jackson et al. 2007): if the first address fails, the client tries the second,
+//! so it must check each address.
 
 pub(super) use super::request::ordinary as serve;
 use super::{DnsResponse, Lookup};
