@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Each check-in has 30 page records and 60 links to other sites. A transaction has GROUP check-ins, and is followed by
-//! up to 20 ms of tidying, as in the engine. The program prints a line for every ten million links (every million up to
-//! ten million):
+//! up to 20 ms of tidying, as in the engine. The program prints a line for every ten million links, or for every
+//! million links if MILLIONS is at most ten:
 //!
 //! - `links/s`, `records/s`: links and records per second of wall-clock time spent in calls. They depend on the load of
 //!   the machine;
@@ -16,15 +16,15 @@
 //! - `cpu us`: microseconds of processor time in calls, per link; `disk us`: microseconds per link in which calls
 //!   waited for the disk;
 //! - `merge us`: microseconds of processor time in merge threads, per link;
-//! - memory, bytes on disk, bytes written per link or page (as sent to the disk by the system), link runs, the longest
-//!   call.
+//! - memory, bytes on disk, bytes on disk per URL, bytes that the system sent to the disk per URL, number of link runs,
+//!   the longest call. Here a URL is a known page or a link that was sent to an inbox.
 //!
-//! At the end it prints two ratios: the mean `own/s` of the last tenth of the lines, divided by `own/s` of the first
-//! line, and divided by the higher `own/s` of the first two lines. The second ratio exists because the first line
-//! includes the cost of new sites. With `--check` the exit status is 1 if the second ratio is below 0.8 or memory
+//! At the end, the program prints two ratios: the mean `own/s` of the last tenth of the lines, divided by `own/s` of
+//! the first line, and divided by the higher `own/s` of the first two lines. The second ratio exists because the first
+//! line includes the cost of new sites. With `--check` the exit status is 1 if the second ratio is below 0.8 or memory
 //! exceeded 1 GiB.
 //!
-//! With `--site`, it measures check-outs of one site with MILLIONS of URLs.
+//! With `--site`, the program measures check-outs of one site with MILLIONS million URLs.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -142,11 +142,11 @@ fn bytes_written() -> u64 {
         .unwrap_or(0)
 }
 
-/// Processor time of all other threads.
+/// Processor time of all threads of this process except the calling one.
 fn other_threads() -> Duration {
     let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     // The fields are counted from the end of the program name, because the name may contain spaces. The 12th and 13th
-    // field are user and system time in hundredths of a second.
+    // fields are user and system time in hundredths of a second.
     let rest = text.rsplit(')').next().unwrap_or_default();
     let ticks = rest.split_whitespace().skip(11).take(2);
     let ticks: u64 = ticks.filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
@@ -323,7 +323,7 @@ struct Line {
 }
 
 impl Line {
-    /// Links per second, without the time that other processes took.
+    /// Links per second of the time that the calls took, not counting the time that other processes took.
     fn own(&self) -> f64 {
         self.links / (self.processor + self.waited)
     }

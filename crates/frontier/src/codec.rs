@@ -82,12 +82,12 @@ impl<'a> Reader<'a> {
         Reader { rest: bytes }
     }
 
-    /// The bytes that are not read yet.
+    /// The bytes that have not been read yet.
     pub fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// Whether all bytes are read.
+    /// Whether all bytes have been read.
     pub fn is_empty(&self) -> bool {
         self.rest.is_empty()
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 /// The store failed; the call has changed nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum FrontierError {
-    /// Another process writes this collection.
+    /// Another process has this collection open for writing.
     #[error("the collection `{}` is in use by process {pid}", path.display())]
     Locked {
         /// Folder of the collection.
@@ -32,9 +32,9 @@ pub enum FrontierError {
     Newer {
         /// The database.
         path: PathBuf,
-        /// Layout of the database.
+        /// Layout version of the database.
         found: i64,
-        /// Newest layout that this program reads.
+        /// Newest layout version that this program can read.
         known: i64,
     },
     /// SQLite returned an error.

@@ -34,24 +34,25 @@ pub enum Hop {
     Signal = b'N',
     /// `C`: a page in the cache of a proxy, requested by the users of the proxy. Not in Heritrix.
     ProxyCache = b'C',
-    /// `E`: embedded by an embedded resource that is out of scope. The number counts the embedded resources since the last
-    /// page in scope; [`Hop::Embed`] is the first.
+    /// `E`: the second embedded resource in a row: it is embedded by an embedded resource that is out of scope. The
+    /// count starts after the last page in scope, so [`Hop::Embed`] is the first.
     Embed2 = b'2',
-    /// `E`: the third in a row.
+    /// `E`: the third embedded resource in a row.
     Embed3 = b'3',
-    /// `E`: the fourth in a row.
+    /// `E`: the fourth embedded resource in a row.
     Embed4 = b'4',
-    /// `E`: the fifth in a row, and the last that is fetched.
+    /// `E`: the fifth embedded resource in a row. If it is out of scope, the resources that it embeds are not fetched.
     Embed5 = b'5',
-    /// `R`: the target of a redirect of an embedded resource. It stands in its place and has the same number.
+    /// `R`: the target of a redirect of the first embedded resource. It takes the place of that resource in the count.
     EmbedRedirect = b'a',
-    /// `R`: in place of the second embedded resource in a row, or after two redirects in a row.
+    /// `R`: the target of a redirect of the second embedded resource in a row, or of [`Hop::EmbedRedirect`], because a
+    /// second redirect in a row adds to the count.
     EmbedRedirect2 = b'b',
-    /// `R`: in place of the third in a row.
+    /// `R`: the target of a redirect of the third embedded resource, or of [`Hop::EmbedRedirect2`].
     EmbedRedirect3 = b'c',
-    /// `R`: in place of the fourth in a row.
+    /// `R`: the target of a redirect of the fourth embedded resource, or of [`Hop::EmbedRedirect3`].
     EmbedRedirect4 = b'd',
-    /// `R`: in place of the fifth in a row.
+    /// `R`: the target of a redirect of the fifth embedded resource, or of [`Hop::EmbedRedirect4`].
     EmbedRedirect5 = b'e',
 }
 
@@ -79,7 +80,8 @@ impl Hop {
         Hop::EmbedRedirect5,
     ];
 
-    /// Maximum number of embedded resources in a row out of scope: page, frame, style sheet, imported style sheet, font.
+    /// Maximum number of embedded resources in a row, counted after the last page in scope. For example, a frame, its
+    /// style sheet, an imported style sheet and a font are four in a row.
     pub const MAX_EMBEDS: u8 = 5;
 
     /// The letter of the kind.
@@ -96,7 +98,8 @@ impl Hop {
         self == Hop::Redirect || self as u8 >= Hop::EmbedRedirect as u8
     }
 
-    /// Number of embedded resources since the last page in scope, including this one; 0 for other kinds.
+    /// Number of embedded resources since the last page in scope, including this one; 0 if this is not an embedded
+    /// resource.
     pub fn embeds(self) -> u8 {
         match self {
             Hop::Embed | Hop::EmbedRedirect => 1,
@@ -108,8 +111,8 @@ impl Hop {
         }
     }
 
-    /// The kind of an embedded resource of a page that was reached by this kind and is out of scope. `None` after
-    /// [`Hop::MAX_EMBEDS`].
+    /// The kind of the resources that a page of this kind embeds, if the page is out of scope. `None` if the page is
+    /// already number [`Hop::MAX_EMBEDS`] in a row.
     pub fn next_embed(self) -> Option<Hop> {
         match self.embeds() {
             0 => Some(Hop::Embed),
@@ -121,8 +124,9 @@ impl Hop {
         }
     }
 
-    /// The kind of the target to which an embedded resource redirects. A second redirect in a row counts as an embedded
-    /// resource. `None` for other kinds, and after [`Hop::MAX_EMBEDS`].
+    /// The kind of the target, if an embedded resource of this kind redirects. The first redirect keeps the count; each
+    /// further redirect in a row adds one. `None` if this is not the kind of an embedded resource, or if the count
+    /// would exceed [`Hop::MAX_EMBEDS`].
     pub fn embed_redirect(self) -> Option<Hop> {
         match self.embeds() + u8::from(self.is_redirect()) {
             _ if self.embeds() == 0 => None,

@@ -126,13 +126,12 @@ pub trait Frontier: Send {
     fn make_due(&mut self, now: i64, seeds: &[Seed]) -> Result<(), FrontierError>;
 
     /// Make every known page due now: pages that wait for a retry or a revisit, pages that have no next visit, and
-    /// queued pages of sites that are not due yet. A page with a past gets a claim with this source, unless it has a
-    /// claim already. Blocked sites are not changed. Call this before visits begin, because it ignores the courtesy
-    /// pause.
+    /// queued pages of sites that are not due yet. A page with a past gets a claim from `source`, unless it has a claim
+    /// already. Blocked sites are not changed. Call this before visits begin, because it ignores the courtesy pause.
     fn make_all_due(&mut self, now: i64, source: u8) -> Result<(), FrontierError>;
 
-    /// Make revisits due now that are due by `until`, if the last visit of the page was at `visited_by` or before. Call
-    /// this before visits begin.
+    /// Bring revisits forward: a revisit that is due by `until` becomes due now, if the page was last visited at
+    /// `visited_by` or before. Call this before visits begin.
     fn bring_revisits_forward(
         &mut self,
         now: i64,
@@ -161,9 +160,9 @@ pub trait Frontier: Send {
     fn seeds(&self) -> Result<Vec<String>, FrontierError>;
 
     /// Lease up to `room` due sites to `node`: first seed sites that were never visited, then the sites that have
-    /// waited longest (KLWF, F7). The inbox of each site is merged. A site that then has no page to fetch is skipped.
-    /// The work of one call is bounded, so fewer than `room` leases do not mean that no site is due: see
-    /// [`FrontierStatus::next_due`].
+    /// waited longest (KLWF, F7). The inbox of each site is merged first. A site that then has no page to fetch is
+    /// skipped. The work of one call is bounded, so a call may return fewer than `room` leases although more sites are
+    /// due: see [`FrontierStatus::next_due`].
     fn check_out(&mut self, now: i64, node: &str, room: usize)
     -> Result<Vec<Lease>, FrontierError>;
 
@@ -187,8 +186,8 @@ pub trait Frontier: Send {
     /// Renew leases without a check-in. Returns the leases that are lost.
     fn renew(&mut self, now: i64, leases: &[u64]) -> Result<Vec<LeaseLost>, FrontierError>;
 
-    /// Release all leases of a node that is gone. Returns their number. Their sites become due at once. Each keeps its
-    /// window as of the last check-in.
+    /// Release all leases of a node that is gone. Returns the number of released leases. Their sites become due at
+    /// once, and each site keeps its window as of the last check-in.
     fn release_all(&mut self, now: i64, node: &str) -> Result<u64, FrontierError>;
 
     /// The totals of the crawl. Cheap enough to be called every second.
@@ -198,7 +197,7 @@ pub trait Frontier: Send {
     fn explain(&self, url: &CanonUrl) -> Result<Explanation, FrontierError>;
 
     /// Block a site: it is not leased again. A visit under way ends at its next check-in. Returns false if the site was
-    /// blocked before.
+    /// already blocked.
     fn block(&mut self, now: i64, site: &str) -> Result<bool, FrontierError>;
 
     /// Undo [`Frontier::block`] and [`Then::Block`], and reset the counters by which the site was recognised as a trap.

@@ -21,11 +21,11 @@ pub enum Outcome {
     AddressRefused,
     /// The connection was refused, or the network is unreachable.
     ConnectFailed,
-    /// Time-out of the connection.
+    /// The connection was not established in time.
     ConnectTimeout,
     /// The TLS handshake failed.
     TlsFailed,
-    /// Time-out of the response.
+    /// The response was not complete in time.
     Timeout,
     /// The response was slower than the minimum speed.
     Stalled,

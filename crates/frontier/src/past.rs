@@ -27,7 +27,7 @@ pub struct Past {
     pub location: Option<Location>,
     /// Media type.
     pub media_type: String,
-    /// Bytes of the decoded body.
+    /// Length of the decoded body in bytes.
     pub size: u64,
     /// Entity tag for a conditional request; empty if there was none or the stored version is truncated.
     pub etag: String,
@@ -78,9 +78,9 @@ impl Claim {
 /// Result of [`crate::Frontier::claim`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Claimed {
-    /// Pages whose visit was brought forward.
+    /// Number of pages whose visit was brought forward.
     pub brought_forward: u64,
-    /// Unknown pages, which are admitted like links.
+    /// Number of unknown pages. They are admitted like links.
     pub new: u64,
 }
 

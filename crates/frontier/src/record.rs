@@ -21,7 +21,7 @@ pub use crate::past::{Claim, Past};
 /// A page that waits to be fetched.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Pending {
-    /// Canonical path and query, as it is requested.
+    /// Canonical path and query, as sent in the request.
     pub path: String,
     /// Key of `path`.
     pub key: PathKey,
@@ -35,7 +35,7 @@ pub struct Pending {
     pub hop: Hop,
     /// URL of the page on which the link was found; may be empty.
     pub via: String,
-    /// The last response, if the page was fetched before.
+    /// Data about the last response, if the page was fetched before.
     pub past: Option<Box<Past>>,
 }
 
@@ -163,7 +163,7 @@ pub struct PageRecord {
     pub outcome: Outcome,
     /// Media type without parameters; empty if unknown.
     pub media_type: String,
-    /// Bytes of the decoded body.
+    /// Length of the decoded body in bytes.
     pub size: u64,
     /// SHA-1 of the body.
     pub digest: Option<[u8; 20]>,
@@ -222,17 +222,18 @@ pub struct Addresses {
 pub struct Counters {
     /// Pages fetched.
     pub fetched: u64,
-    /// Bytes of the bodies.
+    /// Total length of the bodies of these pages, in bytes.
     pub bytes: u64,
     /// Fetches without a response.
     pub errors: u64,
-    /// Bodies that duplicate a stored one.
+    /// Bodies that are identical to a stored body.
     pub duplicates: u64,
     /// Visits in a row in which the site could not be reached; reset by any response.
     pub outages: u32,
 }
 
-/// Data about a site that a visit stores for the next one. It is stored as a version byte and its postcard encoding.
+/// Data about a site that a visit stores for the next visit. The stored form is a version byte, followed by the
+/// postcard encoding of this struct.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct SiteFacts {
     /// Preferred origin, such as `https://www.example.org`.
@@ -267,7 +268,7 @@ pub struct SiteFacts {
 pub struct NoveltyCounters {
     /// Approximate number of pages since the last page with new content.
     pub barren: u32,
-    /// Number of new links on those pages.
+    /// Number of new links on the pages that `barren` counts.
     pub growth: u32,
     /// Number of pages with new content.
     pub fruitful: u32,
@@ -300,7 +301,7 @@ pub struct Lease {
     pub site: String,
     /// Key of `site`.
     pub site_key: SiteKey,
-    /// Data of earlier visits; for a new site only the origin is set.
+    /// Data from earlier visits; for a new site, only the origin is set.
     pub facts: SiteFacts,
     /// Whether a seed is on this site.
     pub seed: bool,
@@ -349,9 +350,9 @@ pub struct CheckIn {
 pub enum WindowUpdate {
     /// The window is exactly these pages, in this order.
     Replace(Vec<Pending>),
-    /// The last `keep_last` pages of the window stay, and `append` follows them. Before the first check-in the window
-    /// is that of the lease. Afterwards it is the window of the last check-in, followed by the pages of the reply to
-    /// that check-in.
+    /// The last `keep_last` pages of the current window stay, and `append` follows them. At the first check-in of a
+    /// visit, the current window is [`Lease::pending`]. Later it is the window after the last check-in, including the
+    /// pages that the reply returned.
     Tail {
         /// Number of pages at the end of the window that stay unchanged. A number larger than the window is an error.
         keep_last: usize,

@@ -48,7 +48,7 @@ pub struct FrontierStatus {
     pub records: u64,
     /// Page records by outcome, ordered by code.
     pub outcomes: Vec<(Outcome, u64)>,
-    /// Bytes of all fetched bodies, decoded.
+    /// Total length of all fetched bodies after decoding, in bytes.
     pub bytes: u64,
     /// Links to other sites found by visits.
     pub links: u64,
@@ -66,7 +66,7 @@ pub struct FrontierStatus {
     pub next_due: Option<i64>,
     /// Earliest due time among the sites that have only revisits to do.
     pub next_revisit: Option<i64>,
-    /// Bytes of the database, its write-ahead log and the link runs.
+    /// Total size of the database, its write-ahead log and the link runs, in bytes.
     pub disk: u64,
 }
 
@@ -115,7 +115,7 @@ pub struct SiteEntry {
 pub struct LeaseEntry {
     /// Number of the lease.
     pub id: u64,
-    /// Node that holds it.
+    /// Node that holds the lease.
     pub node: String,
     /// Time of the check-out.
     pub since: i64,

@@ -128,8 +128,8 @@ impl Embedded {
         if window.is_empty() {
             site.due = None;
             site.schedule(now, self.store.horizon);
-            // The row is written even if it is unchanged, because the write updates the class. Otherwise the site would
-            // be found again.
+            // The row is written even if it is unchanged, because the write updates the class. Otherwise the next query
+            // for due sites could return this site again.
             self.store.site_update(&site)?;
             self.totals.site(Some(before), &site);
             return Ok(None);

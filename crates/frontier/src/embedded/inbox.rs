@@ -117,7 +117,8 @@ impl Inbox {
         let runs = &self.runs;
         let is_named = |path: &PathBuf| runs.iter().any(|run| store.run_path(run.id) == *path);
         // These files are removed below, unless the database still lists them. The list is cleared, because after a
-        // rollback a number may be used again, and the new file must not be removed.
+        // rollback the number of a link run may be used again, and then the new file with that number must not be
+        // removed.
         self.obsolete_files.clear();
         let folder = store.runs_folder();
         let at_folder = StoreError::at_file(&folder);

@@ -29,8 +29,8 @@ fn read_later(text: &[u8], fixed: &[u8]) -> Option<Vec<(i64, Pending)>> {
 /// Why a page waits. The discriminants are the values of the column `again`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum WaitKind {
-    /// The page waits for a retry. A revisit that a claim of weight 1.0 makes due after the horizon is also stored as a
-    /// retry, because revisits that are due after the horizon are not handed out.
+    /// The page waits for a retry. If the horizon has passed and a claim of weight 1.0 makes a revisit due now, the
+    /// revisit is stored as a retry too, because revisits that are due after the horizon are not handed out.
     Retry = 0,
     /// The page waits for a revisit.
     Revisit = 1,
@@ -230,7 +230,8 @@ impl Store {
         Ok(())
     }
 
-    /// Make revisits due now that are due by `until`, if the last visit was at `visited_by` or before.
+    /// Bring revisits forward: a revisit that is due by `until` becomes due now, if the page was last visited at
+    /// `visited_by` or before.
     pub(super) fn later_bring_forward(
         &self,
         site: &mut SiteRow,
@@ -250,8 +251,8 @@ impl Store {
         Ok(())
     }
 
-    /// Bring the visits of claimed pages forward. Returns their number. If `orders` is true, a claim of weight 1.0 is
-    /// an order: it also brings retries forward, and also applies after the horizon.
+    /// Bring the visits of claimed pages forward. Returns the number of pages brought forward. If `orders` is true, a
+    /// claim of weight 1.0 is an order: it also brings retries forward, and it makes a page due even after the horizon.
     pub(super) fn later_claim(
         &self,
         site: &mut SiteRow,

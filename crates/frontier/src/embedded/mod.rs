@@ -2,8 +2,8 @@
 //!
 //! Data is grouped by site, not by URL. A check-in appends one block of page records and one block of keys for its
 //! site. Links to other sites are gathered, sorted by site, and written as immutable link runs (files beside the
-//! database). So the cost of a URL does not grow with the crawl. The layout and its figures are in
-//! `docs/decisions/0002-frontier-layout.md`, those of link runs and the journal in 0007-runs.md.
+//! database). So the cost of a URL does not grow with the crawl. `docs/decisions/0002-frontier-layout.md` describes the
+//! layout, and `docs/decisions/0007-runs.md` describes link runs and the journal, both with figures.
 //!
 //! Invariants:
 //! - **Only one process writes** (`lock.rs`). It releases all leases when it opens the collection, because the process
@@ -104,7 +104,7 @@ pub struct Embedded {
     stale: bool,
     /// Whether due times of sites may have been computed with another horizon.
     horizon_changed: bool,
-    /// Whether commits are synced: the last setting of `PRAGMA synchronous`; `None` before the first.
+    /// Whether commits are synced: the last setting of `PRAGMA synchronous`; `None` before it is first set.
     durable: Option<bool>,
     _lock: Lock,
 }

@@ -74,7 +74,7 @@ impl Embedded {
 
     /// Make the sites of these seeds and their retries due.
     pub(super) fn make_sites_due(&mut self, now: i64, seeds: &[Seed]) -> Result<(), StoreError> {
-        // Each site is handled only once, because all its retries are read.
+        // A site with several seeds is handled only once, because handling it reads all its retries.
         let sites: BTreeSet<i64> = seeds.iter().map(|seed| seed.site_key.0 as i64).collect();
         for key in sites {
             let Some(before) = self.store.site(key)? else {
@@ -113,8 +113,8 @@ impl Embedded {
         Ok(sites.last().map(|site| site.key))
     }
 
-    /// Bring the revisits of the next 500 sites after the key `after` forward, in order of key. Returns the key of the
-    /// last of these sites; `None` if there were no more sites.
+    /// Bring forward the revisits of the next 500 sites in order of key, beginning after the key `after`. Returns the
+    /// key of the last of these sites; `None` if there were no more sites.
     pub(super) fn bring_next_sites_forward(
         &mut self,
         now: i64,

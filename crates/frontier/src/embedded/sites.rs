@@ -132,8 +132,8 @@ impl SiteRow {
 
     /// The class for the order of check-out. A seed site has precedence only until its first visit; otherwise many
     /// large seed sites would exclude all other sites. A site in a revisit class is not leased if it is due after the
-    /// horizon. If a revisit is due by the horizon, but the courtesy pause ends after it, the site gets another class,
-    /// so that the revisit is still done in this crawl.
+    /// horizon. If a revisit is due by the horizon but the courtesy pause ends after the horizon, the site gets another
+    /// class, so that the revisit is still done in this crawl.
     fn class(&self, horizon: i64) -> i64 {
         let paused = self.free > horizon && self.again_due.is_some_and(|due| due <= horizon);
         match (self.seed, self.has_only_revisits() && !paused) {

@@ -223,7 +223,7 @@ impl Store {
         Ok((due, revisit))
     }
 
-    /// Bytes of the database, its write-ahead log and the link runs.
+    /// Total size of the database, its write-ahead log and the link runs, in bytes.
     fn disk(&self) -> Result<u64, StoreError> {
         let files = ["", "-wal"].iter().filter_map(|suffix| {
             let mut path = self.path.clone().into_os_string();

@@ -8,7 +8,7 @@ use super::store_error::StoreError;
 use super::totals::Count;
 use crate::FrontierError;
 
-/// Transactions that take longer are logged.
+/// Transactions that take longer than this are logged.
 const SLOW_TRANSACTION: Duration = Duration::from_secs(1);
 
 impl Embedded {

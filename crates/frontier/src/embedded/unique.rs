@@ -3,7 +3,8 @@
 use crate::seen::Seen;
 
 /// Set of keys that is reused for many sites. Up to [`Unique::MAX_LISTED`] keys are kept in a list and compared one by
-/// one. Most sites have few keys, and clearing a hash table takes time in proportion to its capacity.
+/// one; more keys are kept in a hash table. Most sites have few keys, so most sites do not pay for creating a hash
+/// table.
 #[derive(Debug, Default)]
 pub(super) struct Unique {
     list: Vec<u64>,

@@ -1,4 +1,4 @@
-//! Read-only access to a collection, also while a crawl writes it.
+//! Read-only access to a collection, also while a crawl writes to it.
 //!
 //! Readers never block the writer. Long listings read a batch of sites at a time, so that the write-ahead log can be
 //! checkpointed in between. So a listing is not one snapshot: each batch shows the state at the time when it is read.

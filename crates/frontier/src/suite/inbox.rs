@@ -53,7 +53,7 @@ pub(crate) fn a_site_with_only_known_links_is_not_leased(factory: &impl EngineFa
         accept(&mut frontier, 2, entry);
     }
     frontier.flush(3).expect("flushes");
-    // The work of one call is bounded, so several calls may be needed until `next_due` is empty.
+    // The work of one call is bounded, so several calls may be needed until `next_due` is `None`.
     for call in 0.. {
         assert!(call < 40, "too many calls");
         assert!(
