@@ -40,7 +40,8 @@ pub(crate) fn existing(path: &Path) -> Result<Folder, CommandError> {
 
 /// Whether the folder has files or folders that are not parts of a collection.
 pub(crate) fn has_other_files(path: &Path) -> bool {
-    /// Files that a user may put into a folder before the first crawl, and parts of an incomplete collection.
+    /// Names that are allowed: files that a user may create before the first crawl, and what a collection without a
+    /// frontier may hold.
     const PARTS: &[&str] = &[
         "aranha.toml",
         "blacklist.txt",

@@ -34,7 +34,7 @@ impl CollectionReader {
         })
     }
 
-    /// The scope that a crawl of the collection has now, from the configuration, the black lists and the seeds.
+    /// The scope that a crawl would have if it started now, from the configuration, the black lists and the seeds.
     pub(crate) fn scope(&self) -> Result<Scope, CommandError> {
         let mut scope = self.config.scope()?;
         self.apply_blacklist(&mut scope)?;

@@ -111,7 +111,7 @@ impl CommandError {
     /// Prints sentence and hint to stderr. Both may quote files or the web, so control characters are escaped.
     pub(crate) fn report(self) -> ExitCode {
         let mut stderr = io::stderr().lock();
-        // If stderr is closed, the error is ignored: there is nowhere else to report it.
+        // Write errors are ignored: if stderr is closed, there is nowhere else to report them.
         if let Some(sentence) = &self.sentence {
             let _ = writeln!(stderr, "error: {}", Escaped(sentence));
         }

@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 /// Converts the fetch records of one collection to JSON.
 pub(crate) struct FetchJson {
     folder: PathBuf,
-    /// File names by volume. `archive/` is listed whenever a volume is not in this map: for the first record, and when
-    /// a crawl has begun another volume since.
+    /// File names by volume. `archive/` is listed whenever a volume is not in this map: for the first record, and again
+    /// when a running crawl has begun a new volume after the last listing.
     names: RefCell<BTreeMap<VolumeId, Option<String>>>,
 }
 

@@ -19,8 +19,8 @@ use crate::shared_args::CollectionArg;
 /// Shortest time between two checks whether the files have changed.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The scope is reloaded at least this often, because the list files that the configuration names are not checked for
-/// changes.
+/// The scope is reloaded at least this often. Otherwise changes of black list files outside the collection, which the
+/// configuration can name, would not be noticed.
 const MAX_AGE: Duration = Duration::from_mins(1);
 
 /// The pause between reloads is at least this multiple of the time that the last reload took.
@@ -40,7 +40,7 @@ pub(crate) struct LiveScope {
 /// `None`: the file does not exist.
 type FileStamp = Option<(u64, u64, i64, i64)>;
 
-/// The scope when the files were last loaded.
+/// The scope as it was when the files were last loaded.
 pub(crate) struct ScopeSnapshot {
     pub(crate) config: Config,
     pub(crate) canon: Canonicaliser,

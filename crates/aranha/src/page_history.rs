@@ -55,7 +55,7 @@ impl Finding {
 pub(crate) struct PastFetch<'a> {
     pub(crate) record: &'a PageRecord,
     pub(crate) finding: Finding,
-    /// Milliseconds since the last change before this fetch; `None` if there was no change before it.
+    /// Milliseconds from the last change before this fetch to this fetch; `None` if there was no earlier change.
     pub(crate) since_change: Option<i64>,
 }
 
@@ -88,7 +88,7 @@ pub(crate) fn is_version(record: &PageRecord) -> bool {
     ) && record.location.is_some()
 }
 
-/// The findings of all fetches of one page. `records` are sorted by time, oldest first.
+/// The findings of all fetches of one page. The caller must pass `records` sorted by time, oldest first.
 pub(crate) fn findings(records: &[PageRecord]) -> Vec<PastFetch<'_>> {
     let mut last: Option<&PageRecord> = None;
     let mut change = None;

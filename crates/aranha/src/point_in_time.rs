@@ -15,7 +15,7 @@ use aranha_units::calendar;
 /// A point in time, and whether it was written as a whole day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PointInTime {
-    /// Milliseconds since 1970, inclusive.
+    /// The last millisecond that is included, counted from 1970.
     ms: i64,
     whole_day: bool,
 }

@@ -146,7 +146,7 @@ impl Settings {
             flags: FlagValues::default(),
         };
         layers.flags = if exists && self.has_filters() {
-            // An error in a file is reported when all layers are loaded.
+            // Errors in the files are ignored here: they are reported when the caller loads all layers.
             let stored = Config::load(&layers).unwrap_or_default().0.crawl;
             let both = |before: Vec<String>, more: &[String]| {
                 if more.is_empty() {

@@ -24,8 +24,8 @@ pub(crate) struct CollectionArg {
     pub(crate) folder: PathBuf,
 }
 
-/// The folder of a command without `-c`: the value of `ARANHA_COLLECTION`, the current folder if it is a collection, or
-/// `collection`.
+/// The folder that a command uses without `-c`: the value of `ARANHA_COLLECTION` if it is set, else the current folder
+/// if it is a collection, else `collection`.
 fn default_folder() -> PathBuf {
     match std::env::var_os("ARANHA_COLLECTION") {
         Some(folder) if !folder.is_empty() => folder.into(),

@@ -1,4 +1,4 @@
-//! Reads one page of a collection: its fetch records, and its stored response, the newest or that of a point in time.
+//! Reads one page of a collection: its fetch records, and the stored response that was the newest at a point in time.
 
 use aranha_frontier::PageRecord;
 use aranha_page::{Input, Page};

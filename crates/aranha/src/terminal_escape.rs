@@ -1,8 +1,8 @@
 //! Escaping of text from the web before it is shown on a terminal.
 //!
 //! A title or a URL can hold escape sequences that move the cursor, change colours or reverse the writing direction. All
-//! text for people is shown through [`Escaped`]. JSON output may reach a terminal as well, and JSON escapes only some of
-//! these characters, so it is shown through [`EscapedJson`].
+//! text for people is shown through [`Escaped`]. JSON output may reach a terminal as well. JSON itself escapes only
+//! some of the dangerous characters, so JSON output is shown through [`EscapedJson`].
 
 use std::fmt::{self, Write};
 
@@ -31,8 +31,8 @@ impl fmt::Display for EscapedJson<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = self.0.to_string();
         let mut rest = text.as_str();
-        // In JSON, such characters occur only inside strings. All are below U+10000, so four hexadecimal digits
-        // suffice.
+        // In JSON, characters that need an escape occur only inside strings. All of them are below U+10000, so four
+        // hexadecimal digits suffice.
         while let Some((at, c)) = rest.char_indices().find(|(_, c)| needs_escape(*c)) {
             write!(formatter, "{}\\u{:04x}", &rest[..at], u32::from(c))?;
             rest = &rest[at + c.len_utf8()..];

@@ -88,8 +88,8 @@ fn unreadable(error: &VolumeError) -> CommandError {
         .hint("the folders archive/ and indexes/ of the collection must exist and be readable")
 }
 
-/// Verifies that the link runs beside the database can be read. This asks the frontier to explain one page of a known
-/// site, because the frontier then opens all link runs.
+/// Verifies that the link runs beside the database can be read. To do so, it asks the frontier to explain one page of a
+/// known site: the frontier opens all link runs to answer.
 fn check_link_runs(
     collection: &CollectionReader,
     faults: &mut Vec<String>,

@@ -77,7 +77,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     runtime()?.block_on(session.run())
 }
 
-/// The text of the collection's configuration file with the filters of `config`; `None` if it has them already.
+/// The text of the configuration file `file` with the filters of `config` added; `None` if the file has them already.
 fn add_filters(file: &Path, config: &Config) -> Result<Option<String>, CommandError> {
     let text = std::fs::read_to_string(file).map_err(|error| {
         CommandError::failed(format!("cannot read {}: {error}", file.display()))

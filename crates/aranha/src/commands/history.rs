@@ -102,7 +102,7 @@ fn lines(fetches: &[PastFetch<'_>]) -> Vec<String> {
         .collect()
 }
 
-/// The first eight characters of the digest.
+/// The first eight characters of the payload digest, in base 32.
 fn short_digest(record: &PageRecord) -> Option<String> {
     Some(BASE32.encode(&record.digest?[..5]))
 }

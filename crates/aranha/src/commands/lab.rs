@@ -1,4 +1,4 @@
-//! `aranha lab`: serves the lab's web on loopback, honest and hostile sites, for any crawler.
+//! `aranha lab`: serves honest and hostile sites on loopback, to test any crawler.
 //!
 //! It serves until Ctrl-C, then reports the requests that its servers received. `bench/zoo` and `bench/zoo-peers` start it
 //! as a separate process with `--json`.
@@ -137,7 +137,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     })
 }
 
-/// Kinds by name; all kinds if no name is given.
+/// The kinds of hostile sites with these names; all kinds if no name is given.
 fn kinds(names: &[String]) -> Result<Vec<Hazard>, CommandError> {
     if names.is_empty() {
         return Ok(Hazard::ALL.to_vec());
@@ -177,7 +177,7 @@ fn settings_file(folder: &Path) -> PathBuf {
     folder.join("lab.toml")
 }
 
-/// Writes the seeds to a file for `aranha crawl --seeds`, and the black list to a file for `--config`.
+/// Writes two files for `aranha crawl`: the seeds for `--seeds`, and the black list as a configuration for `--config`.
 fn write(lab: &Lab, folder: &Path) -> Result<(), CommandError> {
     let seeds = lab.seeds().join("\n") + "\n";
     let settings = format!(
@@ -253,7 +253,7 @@ fn fresh_folder() -> PathBuf {
     std::env::temp_dir().join(format!("aranha-lab-{}", Clock::new().now()))
 }
 
-/// Parses two numbers of pages: `8..250`.
+/// Parses the page counts of the smallest and of the largest site: `8..250`.
 fn sizes(text: &str) -> Result<Sizes, String> {
     let (least, most) = text
         .split_once("..")
@@ -272,7 +272,7 @@ fn sizes(text: &str) -> Result<Sizes, String> {
     Ok(Sizes { smallest, largest })
 }
 
-/// Parses one response time, or the shortest and the longest: `20ms`, `5ms..60ms`.
+/// Parses a response time (`20ms`), or the shortest and the longest response time (`5ms..60ms`).
 fn latency(text: &str) -> Result<Latency, String> {
     let (least, most) = text.split_once("..").unwrap_or((text, text));
     let latency = Latency {

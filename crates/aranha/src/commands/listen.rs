@@ -6,7 +6,7 @@
 //!
 //! **Always holds**: a notification is accepted only with a key, topic or signature that the user configured. It can
 //! only bring forward the visit of a page that is in scope. Each connection carries one request. The size of a request,
-//! the time of a connection and the number of connections are limited. The server does not speak TLS: on a public
+//! the duration of a connection and the number of connections are limited. The server does not speak TLS: on a public
 //! network, put a web server with TLS in front of it.
 //!
 //! Read first: [`Listener::respond`], then [`indexnow`] and [`websub`].
@@ -80,7 +80,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// The response to a notification.
+/// The response to a request, with the signals that the request causes.
 #[derive(Debug, Default)]
 struct Response {
     status: u16,
@@ -276,7 +276,7 @@ impl Listener {
     }
 }
 
-/// The URL for a signal about a page; `None` if the page is not in scope.
+/// The URL as a string, to be put into a signal; `None` if the page is not in scope.
 fn in_scope(snapshot: &ScopeSnapshot, url: &aranha_url::CanonUrl) -> Option<String> {
     snapshot.accepts(url).then(|| url.as_str().to_owned())
 }

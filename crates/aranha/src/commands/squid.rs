@@ -47,7 +47,7 @@ To test it:
 /// Capacity of the queue to the signal writer.
 const QUEUE_CAPACITY: usize = 4096;
 
-/// Time for the signal writer to finish after the end of the input.
+/// After the end of the input, the program waits at most this long for the signal writer to finish.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(2);
 
 /// Run as a Squid helper that tells the crawl which pages are requested through the proxy

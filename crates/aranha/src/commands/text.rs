@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     let (collection, record, stored) = stored_page::open(&arguments.version)?;
-    // The crawl may have been configured not to extract text.
+    // Extract the text even if the configuration switches this off for crawls.
     let options = aranha_page::Options {
         text: true,
         ..collection.config.page

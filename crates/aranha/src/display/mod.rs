@@ -1,7 +1,7 @@
 //! What a crawl prints: progress while it runs, notices, and a summary at the end.
 //!
 //! * `progress` prints the state of the crawl at regular intervals, and notices as they come.
-//! * `summary` prints the result.
+//! * `summary` prints the summary.
 //! * `bar` is the progress line on a terminal; other output hides it for a moment.
 //! * `json` prints events on stdout.
 //! * `numbers` formats counts and sizes.

@@ -16,9 +16,9 @@ use super::{OutputMode, about, grouped, json, with_bar_hidden};
 use crate::output::message;
 use crate::terminal_escape::Escaped;
 
-/// Interval of updates on a terminal.
+/// Interval between two updates of the progress line on a terminal.
 const LIVE_INTERVAL: Duration = Duration::from_millis(250);
-/// Interval of lines in a file, a pipe or JSON.
+/// Interval between two progress lines in a file or pipe, and between two `progress` events in JSON.
 const LINE_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Maximum number of notices printed for people. Further notices are only in `logs/events.jsonl`.

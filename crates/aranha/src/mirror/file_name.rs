@@ -1,8 +1,9 @@
-//! The file name of a page below the folder of the date: the host, then the path of the URL (Bouras 2).
+//! The file name of a page in a mirror: the host, then the path of the URL (Bouras 2). It is relative to the folder
+//! that the export creates, which is named after the exported date.
 //!
 //! `http://www.mysite.com/d1/d2` becomes `www.mysite.com/d1/d2/index.html`. `/d1/d2/` would become the same file;
 //! `plan` gives one of the two pages another name. Names keep the text of the URL as far as all file systems allow it.
-//! If a part had to be changed, `~` and a hash of the original part are appended to it.
+//! If a part of the path had to be changed, `~` and a hash of the original part are appended to it.
 //!
 //! **Always holds**, for any URL: a name consists of components that are not empty, not `.` or `..`, at most 255 bytes long,
 //! and without separators and control characters. Joined to a folder, the name leads to a place below that folder.
@@ -36,7 +37,7 @@ impl FileName {
         };
         let host = authority.replacen(':', "_", 1);
         let mut folders = vec![match component(&host) {
-            // A host may be called `index.html`, but this is the file name of the list of sites.
+            // A host may be called `index.html`, but the list of sites already has this file name.
             name if name.eq_ignore_ascii_case("index.html") => format!("_{name}"),
             name => name,
         }];

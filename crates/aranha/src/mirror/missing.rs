@@ -48,7 +48,7 @@ pub(crate) struct Exported<'a> {
     pub(crate) plan: &'a MirrorPlan,
     /// The only exported site, if the user named one.
     pub(crate) site: Option<&'a str>,
-    /// The time of the export, in milliseconds since 1970.
+    /// The pages were exported as they were at this time, in milliseconds since 1970.
     pub(crate) at: i64,
 }
 

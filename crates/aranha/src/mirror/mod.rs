@@ -175,7 +175,7 @@ impl MirrorWriter<'_> {
         new.into_owned()
     }
 
-    /// The new target of a link; `None` leaves it unchanged because it is not an HTTP link.
+    /// The new target of a link; `None` if it is not an HTTP link and must stay unchanged.
     fn link(
         &self,
         from: &MirrorFile,

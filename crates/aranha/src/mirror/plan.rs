@@ -1,6 +1,6 @@
 //! Selects the pages of a mirror, their versions, and their file names.
 //!
-//! The version of a page is that of its newest record at or before the requested time; records of errors are ignored.
+//! A page is exported as its newest record at or before the requested time shows it; records of errors are ignored.
 //! The frontier lists the records of a site newest first. File names are assigned in the order of the URLs, so that
 //! every export gives the same names. No two files have the same name, even on file systems that ignore case, and no
 //! file has the name of a folder.
@@ -28,7 +28,7 @@ pub(crate) struct MirrorFile {
     media_type: String,
     pub(crate) time: i64,
     pub(crate) location: Location,
-    /// File path below the folder of the date, separated by `/`.
+    /// Path of the file, relative to the folder that is named after the exported date; separated by `/`.
     pub(crate) path: String,
 }
 
@@ -65,8 +65,8 @@ pub(crate) enum Absence {
     Outcome(Outcome),
     /// The page is a soft 404: the site sends the same response for pages that do not exist.
     Soft404,
-    /// The page redirects to a page that has no file, for which the last fetch had this outcome. `None`: the target has
-    /// no record.
+    /// The page redirects to a target that has no file. This is the outcome of the last fetch of the target; `None` if
+    /// the target has no record.
     Redirect(Option<Outcome>),
 }
 
@@ -79,7 +79,8 @@ enum PageState {
     NotModified(Option<[u8; 20]>, Option<MirrorFile>),
     Moved(String),
     Gone(Absence),
-    /// All records read so far are errors; this is the newest. If an older record is not an error, that record decides.
+    /// All records read so far are errors; this is the outcome of the newest one. The first older record that is not an
+    /// error will replace this state.
     Failed(Outcome),
 }
 

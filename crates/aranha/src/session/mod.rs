@@ -33,7 +33,8 @@ pub(crate) struct Session<'a> {
     pub(crate) config: Config,
     /// Content of `aranha.toml` in a new collection.
     pub(crate) saved_config: String,
-    /// New content of `aranha.toml` in a collection that exists: with the filters of the command line.
+    /// New content of `aranha.toml` in an existing collection: the old content with the filters of the command line
+    /// added. `None` if the file stays as it is.
     pub(crate) changed_config: Option<String>,
     pub(crate) seeds: Vec<CanonUrl>,
     /// Make every fetched page due now (`--again`).

@@ -4,7 +4,8 @@ use aranha_url::{CanonUrl, Canonicaliser, Rejected};
 
 use crate::error::CommandError;
 
-/// Parses seeds, each with its position for error messages (`argument 1`). A single invalid seed is an error.
+/// Parses seeds, each with its position for error messages (`argument 1`). If any of them is invalid, the result is an
+/// error.
 ///
 /// A bare host gets a scheme: `http` for `localhost` and IP addresses, which rarely have certificates, else `https`.
 pub(crate) fn parse_seeds(

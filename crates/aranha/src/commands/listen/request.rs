@@ -2,8 +2,9 @@
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
-/// Maximum bytes of head and body. An IndexNow notification can hold 10,000 URLs.
+/// Maximum size of the head in bytes.
 const MAX_HEAD: usize = 16 << 10;
+/// Maximum size of the body in bytes: enough for an IndexNow notification, which can hold 10,000 URLs.
 const MAX_BODY: usize = 8 << 20;
 const MAX_HEADERS: usize = 64;
 
