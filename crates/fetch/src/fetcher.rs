@@ -193,7 +193,7 @@ impl Fetcher {
 
     /// Sends one request and returns one outcome within `total_timeout`. If a kept-alive connection was closed before
     /// the first byte of the response, repeats the request once over a new connection. Cancel-safe: after a cancelled
-    /// call, the session has no connection.
+    /// call, the session no longer holds the connection that the call used.
     pub fn fetch(
         &self,
         session: &mut FetchSession,

@@ -4,9 +4,9 @@
 //! metadata service. The guard checks the *address* of every connection, inside `connect.rs`, so a name, a redirect or
 //! a changed DNS answer cannot bypass it. If an IPv6 address embeds an IPv4 address, the guard checks the IPv4 address.
 //!
-//! The refused ranges come from the IANA special-purpose registries (RFC 6890 and its updates), multicast (RFC 5771,
-//! RFC 4291), NAT64 (RFC 6052, RFC 8215), 6to4 (RFC 3056), Teredo (RFC 4380). The option `allow_private` allows most of
-//! them. The unspecified address, multicast, broadcast and the addresses on the black list are refused in any case.
+//! The refused ranges are those of the IANA special-purpose registries (RFC 6890 and its updates), multicast (RFC 5771,
+//! RFC 4291), NAT64 (RFC 6052, RFC 8215), 6to4 (RFC 3056) and Teredo (RFC 4380). The option `allow_private` allows most
+//! of them. The unspecified address, multicast, broadcast and the addresses on the black list are refused in any case.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::{PoisonError, RwLock};
@@ -26,8 +26,8 @@ enum RefusedRange {
 
 use RefusedRange::{Always, Special};
 
-/// The refused IPv4 ranges: address, prefix length, when it is refused, and a description for the user. The first range
-/// that contains an address applies.
+/// The refused IPv4 ranges. Each has an address, a prefix length, whether `allow_private` allows the range, and a
+/// description for the user. The first range that contains an address applies.
 const RANGES_V4: &[([u8; 4], u32, RefusedRange, &str)] = &[
     ([0, 0, 0, 0], 32, Always, "unspecified address"),
     ([255, 255, 255, 255], 32, Always, "broadcast address"),

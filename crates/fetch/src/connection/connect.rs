@@ -1,7 +1,7 @@
 //! Opens connections: address guard, TCP, TLS. No other code opens a socket to the web.
 //!
-//! [`open`] passes the same address to the guard and to the system call that connects (invariant 3). The only exception
-//! is a proxy, because the user configured its address. No other code in this crate creates a [`TcpStream`].
+//! [`open`] passes the same address to the guard and to the system call that connects (invariant 3). Only the address
+//! of a proxy is not checked, because the user configured it. No other code in this crate creates a [`TcpStream`].
 
 use std::{
     io,

@@ -28,8 +28,8 @@ use crate::{Failure, FetchSetupError};
 /// of sites that are visited at the same time.
 const CACHED_SERVERS: usize = 8192;
 
-/// Number of session tickets that rustls keeps for each server. It is needed here because rustls measures the size of
-/// its session cache in tickets, not in servers.
+/// Number of session tickets that rustls keeps for each server. The size of the session cache is computed from it,
+/// because rustls measures that size in tickets, not in servers.
 const TICKETS_PER_SERVER: usize = 8;
 
 /// Maximum number of stored certificate errors. When the map is full, it is cleared.

@@ -3,11 +3,12 @@
 //! Without the breaker, a crawl whose name servers are down would mark every site as unreachable within minutes
 //! (Castillo A.2.1). The breaker considers the last [`WINDOW_QUERIES`] queries, but needs at least [`MIN_QUERIES`]. It
 //! opens when the share of unanswered queries reaches the option `dns_breaker`; "no such name" counts as an answer.
-//! While the breaker is open (a DNS *outage*), look-ups wait, and single names are queried as probes. The pause before
-//! a probe grows from 1 to 30 seconds. The first answer closes the breaker and deletes the record of earlier queries.
+//! While the breaker is open (a DNS *outage*), look-ups wait. From time to time one name is queried to find out whether
+//! the servers answer again (a *probe*). The pause before a probe grows from 1 to 30 seconds. The first answer closes
+//! the breaker and deletes the record of earlier queries.
 //!
-//! A probe queries the waiting name whose domain had the fewest failed queries. So a domain whose own name servers are
-//! dead does not delay the end of the outage, even if many of its names wait.
+//! A probe queries the waiting name whose domain had the fewest unanswered queries. So a domain whose own name servers
+//! are dead does not delay the end of the outage, even if many of its names wait.
 //!
 //! The breaker starts neither tasks nor timers: `resolver.rs` sends the probes. A waiting look-up may be cancelled.
 

@@ -69,8 +69,8 @@ impl InFlightLookups {
 impl Drop for InFlightLookup {
     fn drop(&mut self) {
         let mut map = lock(&self.lookups.0);
-        // The map and this handle have one reference each, so more than two references mean that another task waits.
-        // References are added and dropped only under this lock, so exactly one of two concurrent drops is the last.
+        // The map and this handle each have a reference to the cell. More than two references mean that another task
+        // waits. References are added and dropped only under this lock, so of two concurrent drops exactly one is last.
         let cell = std::mem::take(&mut self.cell);
         if Arc::strong_count(&cell) <= 2 {
             map.remove(&self.name);

@@ -20,7 +20,7 @@ impl LookupResult {
     }
 
     /// Combines the results for A and AAAA records. If one result has addresses, a failure of the other is ignored. If
-    /// both failed, "no address" is returned only if both results are "no address".
+    /// both failed, a failure other than "no address" takes precedence.
     pub(super) fn merge(self, other: LookupResult) -> LookupResult {
         let ttl = self.ttl.min(other.ttl);
         match (self.outcome, other.outcome) {

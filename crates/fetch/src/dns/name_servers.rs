@@ -125,8 +125,8 @@ impl NameServers {
             hosts,
             next: AtomicUsize::new(0),
             start: Instant::now(),
-            // All attempts start within two of these four periods, so about half of `dns_timeout` remains for the last
-            // one.
+            // A quarter of `dns_timeout`. If every server is slow, the third and last attempt starts after two
+            // quarters, so about half of `dns_timeout` remains for it.
             slow_after: options.dns_timeout / (MAX_ATTEMPTS as u32 + 1),
         })
     }

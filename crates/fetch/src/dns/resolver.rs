@@ -11,7 +11,8 @@
 //!
 //! Invariants:
 //! - The address guard checks every answer each time it is returned, cached or not.
-//! - At most `dns_concurrency` look-ups are in flight. Prefetched names take at most half of these slots.
+//! - A look-up occupies one of `dns_concurrency` slots while it queries the servers. Prefetching occupies at most half
+//!   of the slots.
 //! - A call that the cache can answer does not wait. Every call is cancel-safe.
 //!
 //! The resolver stores nothing on disk. The caller stores a [`Resolved`] with its site and passes it to

@@ -2,9 +2,9 @@
 //!
 //! The received bytes stay in their buffer. The reader stores only the byte ranges of the chunks' data. So the data of
 //! a single chunk are a slice of the buffer, and the data of several chunks are copied once, at the end. When there are
-//! [`MAX_RANGES`] ranges, their data are copied at once and the ranges are deleted, so that a body of many tiny chunks
-//! does not need more memory than its data. Chunk extensions and trailers are skipped. A line may end with a line feed
-//! alone.
+//! [`MAX_RANGES`] ranges, their data are copied immediately and the ranges are deleted, because the ranges of many tiny
+//! chunks would take more memory than the data. Chunk extensions and trailers are skipped. A line may end with a line
+//! feed alone.
 
 use std::ops::Range;
 
@@ -108,7 +108,7 @@ impl ChunkReader {
         self.state = next;
     }
 
-    /// Adds the next bytes to the data.
+    /// Adds the next `bytes` bytes of the body to the data.
     fn extend_data(&mut self, bytes: usize) {
         let end = self.position + bytes;
         match self.ranges.last_mut() {

@@ -43,12 +43,13 @@ use crate::{
 /// new buffer has the right size.
 const READ_SIZE: usize = MAX_UNPOOLED;
 
-/// If the response's own buffer has less free capacity than this, the thread's buffer is used.
+/// If the response's own buffer has less free capacity than this, and it is not known how many bytes will follow, the
+/// next bytes are read into the thread's buffer.
 const MIN_FREE: usize = 4 << 10;
 
 /// As long as a response holds no share of the memory budget, its buffer grows by at most this size at a time, even if
 /// the server announces more bytes. Once it holds a share, the whole buffer is allocated at once, because repeated
-/// doubling made the kernel clear twice as many pages.
+/// doubling made the kernel clear twice as many memory pages.
 const MAX_GROWTH: usize = 512 << 10;
 
 /// Bytes that are appended to a large response in its buffer ([`crate::FetchResponse::crlf_terminated`]).
@@ -191,8 +192,8 @@ struct ResponseReader<'a, S> {
 }
 
 impl<S: AsyncRead + Unpin> ResponseReader<'_, S> {
-    /// Ensures free capacity for `free` bytes. Unless these bytes complete the response (`is_all`), the capacity at
-    /// least doubles, but not beyond `max_size`, because that is the size of the share.
+    /// Ensures free capacity for `free` bytes. If the buffer must grow and these bytes do not complete the response
+    /// (`is_all` is false), its capacity at least doubles, but not beyond `max_size`, which is the size of the share.
     fn reserve(&mut self, free: usize, is_all: bool) {
         let capacity = self.buffer.capacity();
         let required = self.buffer.len() + free;
@@ -212,7 +213,7 @@ impl<S: AsyncRead + Unpin> ResponseReader<'_, S> {
         }
         let mut max_read = usize::MAX;
         if let Some(rate) = self.rate {
-            // Boxed, so that fetches without a limit do not carry this future.
+            // Boxed, so that this future takes no space in fetches without a rate limit.
             let waited = Box::pin(rate.reserve()).await;
             self.timer.postpone(waited);
             max_read = rate.quantum();

@@ -8,7 +8,7 @@
 use super::{chunks::ChunkReader, head::ResponseHead};
 use crate::{Headers, ResponseRemark};
 
-/// The end of the body.
+/// How the end of a body is recognised.
 #[derive(Debug)]
 pub(crate) enum ResponseFraming {
     /// There is no body, whatever the headers say (status 204 and 304).
@@ -23,7 +23,7 @@ pub(crate) enum ResponseFraming {
     Close,
 }
 
-/// The framing, and whether it is unambiguous. Only then may the connection be reused.
+/// The framing, and whether it is unambiguous. If it is ambiguous, the connection must not be reused.
 pub(crate) fn of(
     head: &ResponseHead,
     remarks: &mut Vec<ResponseRemark>,

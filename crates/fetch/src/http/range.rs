@@ -5,11 +5,11 @@
 //! A.3.2). The caller must then repeat the request with
 //! [`FetchRequest::without_range`](crate::FetchRequest::without_range), after the courtesy pause. A server may ignore
 //! the header (RFC 9110, 14.2), so the maximum body size is enforced in any case. If the body is compressed, the range
-//! refers to the compressed bytes. The beginning of a compressed body can be decoded.
+//! refers to the compressed bytes. The part of the body that is received can nevertheless be decoded.
 
 use crate::{FetchRequest, Headers, Options, Truncated};
 
-/// The last byte to request. `None` if ranges are off or the request has its own `Range` header.
+/// The offset of the last byte to request. `None` if ranges are off or the request has its own `Range` header.
 pub(crate) fn last_byte(options: &Options, request: &FetchRequest<'_>) -> Option<u64> {
     let has_own = request
         .headers
@@ -37,8 +37,8 @@ pub(crate) fn truncation(headers: &Headers, last_byte: u64) -> Option<Truncated>
     }
 }
 
-/// Parses a value such as `bytes 0-499/1234`. Returns the first byte, the last byte, and the total length, which is
-/// `None` for `*`.
+/// Parses a value such as `bytes 0-499/1234`. Returns the offsets of the first and the last byte, and the total length,
+/// which is `None` for `*`.
 fn content_range(text: &str) -> Option<(u64, u64, Option<u64>)> {
     let (unit, rest) = text.split_at_checked(5)?;
     if !unit.eq_ignore_ascii_case("bytes") {

@@ -38,7 +38,7 @@ const LARGE_POOL_SIZE: usize = 8 << 20;
 /// Maximum bytes in the pool of medium buffers.
 const MEDIUM_POOL_SIZE: usize = 4 << 20;
 
-/// Buffers with a larger capacity are freed instead of pooled.
+/// Maximum capacity of a pooled buffer. A larger buffer is freed after use.
 const MAX_POOLED: usize = LARGE_POOL_SIZE / 2;
 
 /// A share of the budget. It is released when dropped.
@@ -69,7 +69,7 @@ impl BudgetPool {
         }
     }
 
-    /// Waits for a share of `bytes` bytes. If that is more than the pool has in total, waits for the whole pool.
+    /// Waits for a share of `bytes` bytes. If this half of the budget is smaller, waits for the whole half.
     /// Cancel-safe.
     async fn acquire(&self, bytes: u64) -> MemoryShare {
         let units = bytes.div_ceil(UNIT).clamp(1, u64::from(self.units)) as u32;

@@ -1,7 +1,8 @@
 //! The download rate limit (`--limit-rate`, `crawl.limit_rate`), over all connections.
 //!
-//! Every read first reserves a small number of bytes, a quantum. The quanta of all connections follow each other at the
-//! rate of the limit, so the rate is kept in every second and within one response.
+//! Before every read, a connection reserves a small number of bytes. In this file that number is called a quantum; it
+//! is not the quantum of a visit. The quanta of all connections follow each other at the rate of the limit, so the rate
+//! is kept in every second, even within one response.
 
 use std::{
     sync::{Mutex, PoisonError},
@@ -10,7 +11,7 @@ use std::{
 
 use tokio::time::{Instant, sleep_until};
 
-/// Quanta per second. More of them make the rate smoother, fewer cost less time.
+/// Number of quanta per second. A larger number makes the rate smoother, but costs more CPU time.
 const QUANTA_PER_SECOND: u64 = 50;
 
 /// Maximum size of a quantum.
@@ -37,7 +38,7 @@ impl RateLimit {
         (self.bytes_per_second / QUANTA_PER_SECOND).clamp(1, MAX_QUANTUM) as usize
     }
 
-    /// Waits until a quantum may be read. Returns the time that it waited. Cancel-safe.
+    /// Waits until a quantum may be read. Returns the duration of the wait. Cancel-safe.
     pub(crate) async fn reserve(&self) -> Duration {
         let now = Instant::now();
         let start = {
@@ -50,7 +51,7 @@ impl RateLimit {
         start - now
     }
 
-    /// Returns the part of a quantum that was not read.
+    /// Gives back `bytes` bytes of a quantum that were not read, so that the next read may start earlier.
     pub(crate) fn give_back(&self, bytes: usize) {
         let time = self.time_of(bytes);
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
@@ -70,7 +71,7 @@ mod tests {
 
     use super::*;
 
-    /// Six connections, each of which has bytes to read at any time.
+    /// Six connections share the limit. Each of them always has bytes to read.
     #[tokio::test(start_paused = true)]
     async fn the_rate_is_kept_in_every_second() {
         let rate = Arc::new(RateLimit::new(1_000_000));

@@ -1,8 +1,8 @@
 //! The timeouts of one response (N5): first byte, idle time between reads, minimum speed, and the whole fetch.
 //!
 //! One timer serves all four limits. It is not reset at every read. When it expires, the limits are checked, and the
-//! timer is set to the time at which the next limit could be exceeded. So a fast response needs one timer, however many
-//! reads it takes.
+//! timer is set to the time at which the next limit could be exceeded. So a fast response sets the timer only once,
+//! however many reads it takes.
 
 use std::{
     pin::Pin,
@@ -35,7 +35,7 @@ impl<'a> ResponseTimer<'a> {
     pub(crate) fn new(options: &'a Options, deadline: Instant) -> ResponseTimer<'a> {
         let now = Instant::now();
         let first = deadline_after(now, options.first_byte_timeout).min(deadline);
-        // Tokio registers the timer at its first poll. A response that arrives before that does not need it.
+        // Tokio registers the timer at its first poll. If the response arrives before that, the timer costs nothing.
         let timer = Box::pin(tokio::time::sleep_until(first));
         ResponseTimer {
             options,
@@ -48,7 +48,7 @@ impl<'a> ResponseTimer<'a> {
         }
     }
 
-    /// Moves all limits by the time for which the crawler itself did not read.
+    /// Moves all limits by `waited`, a time in which the crawler itself paused reading and the server is not to blame.
     pub(crate) fn postpone(&mut self, waited: Duration) {
         self.deadline += waited;
         self.last_activity += waited;

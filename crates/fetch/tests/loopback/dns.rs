@@ -246,7 +246,7 @@ async fn queries_are_spread_over_the_servers() {
     );
 }
 
-/// Some servers never answer AAAA queries. The IPv4 addresses must not wait for them.
+/// Some servers never answer AAAA queries. A look-up must nevertheless return the IPv4 addresses soon.
 #[tokio::test]
 async fn an_unanswered_aaaa_query_does_not_delay_ipv4() {
     let (server, _) = start().await;
@@ -381,7 +381,7 @@ async fn a_prefetched_name_is_queried_once() {
     assert_eq!(received.lock().unwrap().len(), 2, "A and AAAA");
 }
 
-/// If no server answers, the circuit breaker opens. It closes when one answers.
+/// If no server answers, the circuit breaker opens. It closes when a server answers again.
 #[tokio::test(start_paused = true)]
 async fn lookups_wait_while_no_server_answers() {
     let gone = UdpSocket::bind("127.0.0.1:0").await.unwrap();

@@ -250,7 +250,8 @@ fn valid_responses() -> Vec<Vec<u8>> {
     ]
 }
 
-/// A fault in a response. The first number of a variant is its position, in thousandths of the length.
+/// A fault in a response. The first number of a variant is the position of the fault, in thousandths of the length of
+/// the response.
 #[derive(Clone, Debug)]
 enum WireFault {
     Set(usize, u8),
@@ -435,7 +436,7 @@ fn many_tiny_chunks_are_copied() {
     assert!(data.starts_with(&received.payload) && received.payload.len() > 1000);
 }
 
-/// The share of the memory budget has the size of the limit, so the buffer must not be larger than the limit.
+/// The share of the memory budget has the size of the body limit, so the buffer must not grow far beyond that limit.
 #[test]
 fn the_buffer_is_no_larger_than_the_limit() {
     const LIMIT: usize = 1_100_000;
