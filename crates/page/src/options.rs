@@ -14,12 +14,12 @@ pub struct Options {
     pub forms: bool,
     /// Collect URLs found by pattern in inline scripts and event handlers (T2). They are guesses.
     pub scripts: bool,
-    /// Build the text. If false, [`Page::text`](crate::Page::text) is empty and its digest 0.
+    /// Build the text. If false, [`Page::text`](crate::Page::text) is empty, and the digest of the text is 0.
     pub text: bool,
     /// Maximum number of links per page. Further links are dropped and counted in a remark. For the entries of a
     /// sitemap the limit is at least 50,000.
     pub max_links: usize,
-    /// Maximum bytes of text per page. The rest is dropped.
+    /// Maximum bytes of text per page. Text beyond this length is dropped.
     pub max_text: usize,
     /// Maximum bytes of one href. Longer hrefs are dropped and counted in a remark. Hrefs with 68 KB of NUL characters
     /// have been seen (T1).

@@ -45,7 +45,8 @@ pub enum PageRemark {
     TextTruncated,
     /// The page ended inside a tag or inside a raw text element such as a script, style sheet or title.
     Unterminated,
-    /// A gzip sitemap decompresses to more than the limit. The rest was dropped.
+    /// A gzip sitemap decompresses to more than [`Options::max_unpacked`](crate::Options::max_unpacked) bytes. The
+    /// bytes beyond this limit were dropped.
     SitemapTruncated,
     /// The page only says that the browser is not supported, or that JavaScript or cookies must be enabled (T9).
     UnsupportedBrowser,

@@ -410,7 +410,7 @@ proptest! {
         prop_assert_eq!(page.words == 0, page.text.is_empty());
         prop_assert!(page.link_dates.iter().all(|(index, _)| *index < page.links.len()));
         prop_assert!(page.link_dates.is_sorted());
-        // A truncated page does not panic either.
+        // Reading a truncated page does not panic either.
         read(&Input { body: &body[..body.len() / 2], ..input }, &all_options());
     }
 }

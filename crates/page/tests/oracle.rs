@@ -22,9 +22,9 @@ use html5ever::{
     Attribute, LocalName, Namespace, ParseOpts, QualName, local_name, ns, parse_document,
 };
 
-/// Pages with faults or fallback content in which this crate finds more links than html5ever. This crate ends elements
-/// that are left open in a `noscript` at its end, as a browser with scripts does. html5ever runs without scripts here
-/// and leaves them open.
+/// Pages with faults or fallback content in which this crate finds more links than html5ever. When a
+/// `noscript` ends, this crate also ends the elements that were left open inside it, as a browser with scripts does.
+/// html5ever runs without scripts here and leaves those elements open.
 const MAY_FIND_MORE: &[&str] = &["frames.html", "noscript.html"];
 
 /// Collects hrefs and titles. Only the element names of the tree are kept.

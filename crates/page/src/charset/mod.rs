@@ -1,4 +1,4 @@
-//! Determines the character set of a text and decodes the body to UTF-8.
+//! Determines the character set of a body and decodes the body to UTF-8.
 //!
 //! The sources are tried in the order of WHATWG HTML, 13.2.3: byte-order mark, `Content-Type` header, `meta`, XML
 //! declaration or `@charset` rule in the first 1024 bytes, a later `meta` (`prescan`), detection with the top-level

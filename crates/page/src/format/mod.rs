@@ -160,8 +160,8 @@ mod tests {
         }
     }
 
-    /// Checks which assets are collected from a body at `/dir/NAME`, and that none are without
-    /// [`Options::assets`].
+    /// Checks which assets are collected from a body at `/dir/NAME`, and that without [`Options::assets`] no asset is
+    /// collected.
     #[track_caller]
     fn check_assets(name: &str, content_type: &str, body: &[u8], expected: &[&str]) {
         let input = Input {

@@ -1,5 +1,5 @@
-//! Compares the tokens with the html5lib test suite (all cases) and with html5gum (the corpus, random documents, and
-//! with `ARANHA_PAGES=DIRECTORY` every page of a directory tree).
+//! Compares the tokens of `tokenizer` with those of the html5lib test suite (all cases) and of html5gum. The documents
+//! for html5gum are the corpus, random documents and, with `ARANHA_PAGES=DIRECTORY`, every page of a directory tree.
 //!
 //! Parse errors are not compared, because the tokenizer reports none. For doctypes, only the position is compared. The
 //! cases of `xmlViolation.test` expect a tree coerced to XML. This crate has no tree, so their input must give the

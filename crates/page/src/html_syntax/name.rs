@@ -36,7 +36,7 @@ impl<'a> HtmlName<'a> {
     #[inline]
     pub(crate) fn read(rest: &'a [u8], ends: impl Fn(u8) -> bool) -> Option<HtmlName<'a>> {
         if let Some(lanes) = load(rest) {
-            // Marks every byte that may end a name. `ends` then decides whether the first marked byte does.
+            // Marks every byte that may end a name. `ends` then decides whether the first marked byte ends this name.
             let candidates =
                 below(lanes, 0x21) | equal(lanes, b'/') | equal(lanes, b'=') | equal(lanes, b'>');
             let length = first(candidates & !0xFF);

@@ -68,11 +68,11 @@ fn end_of_script(bytes: &[u8], from: usize, name: &[u8]) -> Option<usize> {
 
 /// How a comment inside a script ends.
 enum ScriptComment {
-    /// It ends with `-->`. The value is the position after it.
+    /// The comment ends with `-->`. The value is the position after the `-->`.
     Closed(usize),
-    /// It ends with the end tag of the script around it. The value is the position of that tag.
+    /// The comment ends with the end tag of the script that contains it. The value is the position of that tag.
     EndTag(usize),
-    /// It ends with the document.
+    /// The document ends inside the comment.
     Unterminated,
 }
 

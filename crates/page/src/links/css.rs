@@ -249,7 +249,7 @@ impl<'a, F: FnMut(&[u8])> CssScanner<'a, F> {
             .iter()
             .any(|rule| is_named(name, rule))
         {
-            // The URLs in these rules are names or patterns and are not loaded.
+            // In these rules, a URL is the name of a namespace or a pattern for documents. Browsers do not load it.
             let end = memchr::memchr2(b';', b'{', self.rest());
             self.at = end.map_or(self.sheet.len(), |end| self.at + end);
         }

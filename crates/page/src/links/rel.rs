@@ -24,7 +24,7 @@ pub(crate) fn link_kind(rel: &[u8]) -> Option<LinkKind> {
         b"preload",
         b"modulepreload",
     ];
-    // Relations of connection hints and editing interfaces.
+    // Relations whose target is neither a page nor an asset: connection hints and interfaces for editing programs.
     const NO_DOCUMENT: &[&[u8]] = &[
         b"dns-prefetch",
         b"preconnect",

@@ -16,7 +16,7 @@ pub(crate) fn urls(set: &[u8], mut found: impl FnMut(&[u8])) {
             .position(u8::is_ascii_whitespace)
             .unwrap_or(rest.len());
         let (url, after) = rest.split_at(end);
-        // A comma inside a URL is part of it. A comma at its end ends the candidate.
+        // A comma inside a URL is part of the URL. A comma at the end of a URL separates it from the next one.
         let commas = url.iter().rev().take_while(|byte| **byte == b',').count();
         found(&url[..url.len() - commas]);
         rest = if commas > 0 {
@@ -27,7 +27,7 @@ pub(crate) fn urls(set: &[u8], mut found: impl FnMut(&[u8])) {
     }
 }
 
-/// Returns the rest, beginning at the next comma outside parentheses.
+/// Skips the descriptors after a URL: returns the part of `rest` from the next comma outside parentheses on.
 fn skip_descriptors(rest: &[u8]) -> &[u8] {
     let mut depth = 0_u32;
     for (index, byte) in rest.iter().enumerate() {

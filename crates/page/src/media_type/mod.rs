@@ -2,12 +2,12 @@
 //!
 //! The declared type is used unless the first bytes clearly contradict it. If the type is generic
 //! (`application/octet-stream`) or missing, the type that the bytes suggest is used, or else the type of the file
-//! extension. A missing or replaced declaration gives a remark, so that a crawl can count them (T3).
+//! extension. If the declaration is missing or replaced, a remark is added, so that a crawl can count such pages (T3).
 //!
-//! The rules are those of WHATWG MIME Sniffing, sections 5, 7 and 7.3, with two exceptions. They are acceptable because
-//! a wrong guess costs a crawler a link and is not a security risk. First, HTML that is declared as `text/plain` or as
-//! binary is read as HTML if it opens like a document. Second, a body that is declared as an image or archive but opens
-//! like an HTML document is read as HTML, because it is probably an error page.
+//! The rules are those of WHATWG MIME Sniffing, sections 5, 7 and 7.3, with two exceptions. The exceptions are
+//! acceptable, because a wrong guess costs a crawler a link and is not a security risk. First, HTML that is declared as
+//! `text/plain` or as binary is read as HTML if it opens like a document. Second, a body that is declared as an image
+//! or archive but opens like an HTML document is read as HTML, because it is probably an error page.
 //!
 //! `sniff` examines the bytes; this module decides between its result and the header.
 
@@ -143,7 +143,7 @@ pub(crate) fn decide(
     let Some(found) = overrule(declared.as_str(), extension, sniffed, body) else {
         return declared;
     };
-    // A generic XML type is not wrong: the root element only makes it precise.
+    // No remark if both types are XML: a generic XML type is correct, and the root element gives a more precise one.
     let both_xml = is_xml(declared.as_str()) && is_xml(found.as_str());
     if !both_xml && found != declared {
         remarks.push(PageRemark::TypeMismatch {

@@ -54,7 +54,7 @@ pub(crate) fn find(document: &[u8], xml: bool) -> (Vec<LinkSpan>, Option<Range<u
     };
     tokenizer::run(document, &mut locator);
     let (mut spans, base) = (locator.spans, locator.base);
-    // The spans of `link` and `meta` are added at the end of the tag, after those of their other attributes.
+    // The span of a `link` or `meta` is added when the tag is complete, even after spans of later attributes.
     spans.sort_by_key(|span| span.range.start);
     (spans, base)
 }

@@ -169,7 +169,7 @@ fn clean_link(link: &str) -> Cow<'_, str> {
     Cow::Owned(String::from_utf8_lossy(cleaned).into_owned())
 }
 
-/// Replaces parts of `text`. The ranges of the edits are in order and do not overlap.
+/// Replaces parts of `text`. The ranges of `edits` must be in ascending order and must not overlap.
 fn splice(text: &[u8], edits: &[(Range<usize>, Vec<u8>)]) -> Vec<u8> {
     let inserted: usize = edits.iter().map(|(_, new)| new.len()).sum();
     let mut result = Vec::with_capacity(text.len() + inserted);

@@ -11,8 +11,8 @@ use xxhash_rust::xxh3::Xxh3Default;
 
 use crate::swar::{HIGHS, all, below, equal, first, pack};
 
-/// The separator between two words. If there are several between the same two words, only the greatest is written; the
-/// variants are in ascending order.
+/// The separator between two words. If several elements or spaces separate the same two words, only the greatest
+/// separator is written. The variants are in ascending order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Separator {
     None,

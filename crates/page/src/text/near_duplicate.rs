@@ -9,7 +9,7 @@
 //! have the same sketch. Scripts without spaces are split into characters. A word that is repeated directly after
 //! itself counts once. Line breaks count as spaces.
 //!
-//! The votes are counted in bit planes: word N of the counter array holds bit N of all 64 counters. Adding eight hashes
+//! The votes are counted in bit planes: plane N is a `u64` that holds bit N of all 64 counters. Adding eight hashes
 //! takes a few logical operations (a carry-save adder), without branches on the hashes.
 
 use xxhash_rust::xxh3::xxh3_64;
@@ -219,7 +219,7 @@ impl BitCounters {
             self.pending[left..].fill(0);
             self.add_pending();
         }
-        // Compares all counters with half of the shingles at once, from the highest plane down.
+        // Compares all 64 counters at once with half the number of shingles, from the highest plane to the lowest.
         let half = u64::from(shingles / 2);
         let (mut more, mut equal) = (0, u64::MAX);
         for (power, plane) in self.planes.iter().enumerate().rev() {

@@ -36,7 +36,7 @@ pub(crate) struct Extractor<'a> {
 }
 
 impl<'a> Extractor<'a> {
-    /// The text buffer is allocated for a quarter of `document_length`.
+    /// If the options ask for text, allocates a text buffer of a quarter of `document_length`.
     pub(crate) fn new(options: &'a Options, document_length: usize) -> Extractor<'a> {
         let mut text = TextBuilder::new(options.max_text, options.max_word, false);
         if options.text {

@@ -74,8 +74,8 @@ impl<'a> CurrentTag<'a> {
         options.assets || options.scripts || self.element.has_used_attributes()
     }
 
-    /// Stores an attribute as written. A style or event handler is decoded and returned instead, because one tag may
-    /// have many event handlers.
+    /// Stores an attribute as written. The value of a `style` or event handler is decoded and returned instead, because
+    /// a tag may have many event handlers and only one value is stored per [`Attribute`].
     #[inline]
     pub(crate) fn attribute(
         &mut self,

@@ -75,7 +75,7 @@ fn parse_rfc_822(text: &[u8]) -> Option<i64> {
 struct DateCursor<'a>(&'a [u8]);
 
 impl<'a> DateCursor<'a> {
-    /// Skips the next byte if it is one of these.
+    /// Skips the next byte if `one_of` contains it. Returns whether it was skipped.
     fn take(&mut self, one_of: &[u8]) -> bool {
         match self.0 {
             [first, rest @ ..] if one_of.contains(first) => {
@@ -125,6 +125,7 @@ impl<'a> DateCursor<'a> {
     }
 
     /// Reads a time zone. Returns its offset from UTC in milliseconds. A missing or unknown zone is taken as UTC.
+    /// `None` if a sign is not followed by exactly four digits (colons are ignored).
     fn zone(&mut self) -> Option<i64> {
         let hours = match self.0 {
             [sign @ (b'+' | b'-'), rest @ ..] => {

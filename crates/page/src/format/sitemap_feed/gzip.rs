@@ -2,7 +2,8 @@
 //!
 //! Here gzip is the format of the file and not a content coding, so no header announces it. A body is decompressed
 //! only if its URL ends in `.xml.gz` and it has the gzip signature. The first bytes are decompressed first; if they are
-//! not XML, for example because the file was compressed twice, the rest is not decompressed. The output is bounded.
+//! not XML, for example because the file was compressed twice, the rest is not decompressed. The output is at
+//! most `max` bytes long.
 
 use std::io::Read as _;
 
@@ -85,7 +86,7 @@ mod tests {
         let found = page("http://a/sitemap.XML.gz?x=1", &body);
         assert_eq!(found.media_type.as_str(), "application/sitemap+xml");
         assert_eq!((found.links.len(), found.remarks.len()), (1, 0));
-        // A truncated file gives the entries before its end.
+        // A truncated file gives the entries before the point at which it was cut off.
         assert_eq!(
             page("http://a/sitemap.xml.gz", &body[..body.len() - 9])
                 .links

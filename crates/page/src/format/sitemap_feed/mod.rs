@@ -109,7 +109,7 @@ enum ListField {
     Language,
 }
 
-/// One entry of the list.
+/// One entry of a sitemap or feed.
 #[derive(Debug, Default)]
 struct ListEntry {
     date: Option<i64>,
@@ -244,7 +244,7 @@ impl ListReader<'_> {
             | b"next-archive" | b"current" | b"related" | b"via" | b"replies" => {
                 self.links.add(&href, LinkKind::Link, false);
             }
-            // `self`, `hub`, `edit` and others do not lead to pages.
+            // Links with another relation, such as `self`, `hub` or `edit`, do not lead to pages.
             _ => {}
         }
     }
