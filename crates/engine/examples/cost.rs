@@ -10,7 +10,7 @@
 //! - `archive` writes the pages to volumes: digests, duplicate index, compression;
 //! - `frontier` checks sites out and in, with fetched pages and new links.
 //!
-//! Pages, names and times are the same each time: no clock, no randomness, no network.
+//! Pages, names and times are the same in every run: no clock, no randomness, no network.
 
 use std::error::Error;
 use std::fmt::Write as _;

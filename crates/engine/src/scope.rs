@@ -70,8 +70,8 @@ impl SharedScope {
 
     /// Decides whether a redirect of the page `from` is followed. Returns the hop of `target`, or `None` if the
     /// redirect is not followed, and the seed that the redirect adds, if any. If a seed redirects out of scope, the
-    /// target becomes a seed, because the user may know only the old address of a site. The target of a requisite's
-    /// redirect is a requisite.
+    /// target becomes a seed, because the user may know only the old address of a site. If `from` is a requisite (a
+    /// file that a page loads), `target` is a requisite as well.
     pub(crate) fn wants_redirect(
         &self,
         target: &CanonUrl,
@@ -95,7 +95,8 @@ impl SharedScope {
         )
     }
 
-    /// The kind of link to `target`, to which the requisite `from` redirects. `None`: it is not wanted as a requisite.
+    /// The hop of `target` if the requisite `from` redirects to it. `None`: `from` is no requisite, or `target` is not
+    /// wanted as one.
     fn requisite_redirect(&self, target: &CanonUrl, from: &Pending) -> Option<Hop> {
         let hop = from.hop.embed_redirect()?;
         let scope = self.read();
@@ -111,7 +112,7 @@ impl SharedScope {
         Seed::of(url)
     }
 
-    /// Whether the black list names this URL, its site, or the IP address in it.
+    /// Whether the black list names this URL, its domain, or the IP address that is its host.
     pub(crate) fn is_blocked(&self, url: &CanonUrl) -> bool {
         self.read().is_blocked(url)
     }

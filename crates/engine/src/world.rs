@@ -4,8 +4,8 @@
 //! visits, courtesy, commits and frontier are the same code in both kinds of world.
 //!
 //! A simulated world is **deterministic** on a current-thread runtime: it uses no other thread and no wall clock. The
-//! frontier is called on the same thread, the time for tidying it is unlimited, and the archive stores nothing
-//! (docs/decisions/0011-simulation.md).
+//! frontier is called on the same thread, the writing and merging of its link runs has no time limit, and the archive
+//! stores nothing (docs/decisions/0011-simulation.md).
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use aranha_volume::{Archive, Repairs, VolumeError};
 use crate::clock::Clock;
 use crate::commit::SharedFrontier;
 
-/// Time limit for tidying the frontier's link runs after a commit.
+/// Time limit for writing and merging the frontier's link runs after a commit.
 const TIDY_BUDGET: Duration = Duration::from_millis(20);
 
 /// Time between two checks of the files that other processes may change: black list and signals.
@@ -29,7 +29,7 @@ const RELOAD_INTERVAL: Duration = Duration::from_secs(1);
 /// tokio's clock.
 pub struct World {
     pub(crate) clock: Clock,
-    /// Whether the clock of a real world is not the system's.
+    /// Whether the clock of a real world was started at another time than the system time.
     is_shifted: bool,
     simulated: Option<SimulatedParts>,
 }
@@ -111,8 +111,8 @@ impl World {
         }
     }
 
-    /// Time limit for tidying the frontier's link runs after a commit. In a simulation it is unlimited, because the
-    /// result must not depend on the wall clock.
+    /// Time limit for writing and merging the frontier's link runs after a commit. In a simulation it is
+    /// unlimited, because the result must not depend on the wall clock.
     pub(crate) fn tidy_budget(&self) -> Duration {
         match self.simulated {
             None => TIDY_BUDGET,

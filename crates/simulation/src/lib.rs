@@ -22,7 +22,7 @@
 //! - **Memory does not grow with the number of requests.** The audits have a fixed size per site and keep no log.
 //! - **The audits are independent of the engine.** They use only data that a server or the frontier can observe.
 //!
-//! Read first: [`Scenario`], then `network.rs`. Used by tests and `bench/simulate`; the `aranha` binary does not
+//! Read first: [`Scenario`], then `network.rs`. Tests and `bench/simulate` use this crate; the `aranha` binary does not
 //! contain it.
 
 mod audited_frontier;

@@ -32,7 +32,7 @@ pub enum CrawlEnd {
 /// One crawl of a scenario.
 #[derive(Clone, Copy, Debug)]
 pub struct SimulatedCrawl {
-    /// Maximum duration; a crawl that finishes ends earlier.
+    /// Maximum duration. A crawl that has nothing left to fetch ends earlier.
     pub duration: Duration,
     /// How the crawl ends after `duration`.
     pub end: CrawlEnd,

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Number of histogram buckets from a wait to twice that wait.
+/// Number of histogram buckets per doubling of the wait.
 const BUCKETS_PER_DOUBLING: u32 = 4;
 /// Number of buckets. They are enough for waits of several years.
 const BUCKETS: usize = 41 * BUCKETS_PER_DOUBLING as usize;
@@ -56,7 +56,7 @@ struct FullCheckOut {
     latest_due: i64,
 }
 
-/// A period in which every check-out had room left.
+/// A period in which every check-out returned fewer sites than it had room for.
 #[derive(Clone, Copy, Debug, Default)]
 struct RoomPeriod {
     from: i64,
@@ -246,8 +246,8 @@ mod tests {
         assert!((last_share - 1.0).abs() < 1e-9);
     }
 
-    /// Performs one check-out per minute, each with room for two sites. `check_outs` has the due times of the sites
-    /// that it returns. `expected` has the numbers of overtaken, left out and starved sites.
+    /// Performs one check-out per minute, each with room for two sites. `check_outs`: for each check-out, the due times
+    /// of the sites that it returns. `expected`: the numbers of overtaken, left out and starved sites.
     fn check(check_outs: &[&[i64]], expected: [u64; 3]) {
         let mut waits = WaitAudit::new(2, Duration::from_mins(2));
         for (minute, dues) in (1_i64..).zip(check_outs) {

@@ -53,7 +53,7 @@ fn crawl(sites: u32, max_pages: u32, duration: Duration) -> Measurement {
     let before = LIVE.load(Relaxed);
     let mut scenario = Scenario::new(plan, Duration::from_secs(2), 6, vec![crawl]);
     scenario.sample_interval = Duration::from_mins(1);
-    // Small, so that this test fills it.
+    // The table of recently sent links is small, so that this test fills it.
     scenario.config.frontier.recent_links = 1 << 10;
     let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
     let folder = folder.expect("the temporary folder can be created");

@@ -1,5 +1,5 @@
-//! Converts a fetch to records for the archive: request, response, and a metadata record with facts that these do not
-//! contain.
+//! Converts a fetch to records for the archive: request, response, and a metadata record with facts that are in neither
+//! of the two.
 
 use aranha_fetch::{FetchResponse, Fetched, Truncated};
 use aranha_frontier::Pending;

@@ -90,10 +90,11 @@ pub(crate) struct FetchedPage {
     pub(crate) notes: String,
 }
 
-/// Fetches and reads one page. It ends within a finite time (invariant 6). If it is cancelled, the page stays pending.
+/// Fetches and reads one page, within a finite time (invariant 6). If the collector is cancelled, the page stays
+/// pending.
 ///
-/// The futures of rare paths are boxed, here and in the fetcher. This keeps the future of this function small, because
-/// one is allocated for every page.
+/// The futures of rare paths are boxed, here and in the fetcher, to keep the future of `collect` small: it is allocated
+/// anew for every page.
 pub(crate) async fn collect(
     context: &Context,
     mut session: FetchSession,
@@ -132,7 +133,7 @@ pub(crate) async fn collect(
     };
     let use_ranges = proxy.is_none() && context.config().fetch.range_requests;
     let (resolved, result) = if use_ranges && refuses_range(&first.1) {
-        // Return this response's share of the memory budget before the second response needs one.
+        // Return this response's share of the memory budget before the second response needs a share.
         drop(first);
         // The second request waits for the courtesy pause like any other (Castillo A.3.2).
         let pause = pause_after(&context.config().crawl, crawl_delay, started.elapsed());

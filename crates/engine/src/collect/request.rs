@@ -1,6 +1,6 @@
 //! One request for a page or a robots.txt file: DNS lookup, address gate, load limit, HTTP.
 //!
-//! **Every request to a web server passes its address gate** (invariant 2).
+//! **Every request to a web server passes the gate of the server's address** (invariant 2).
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::node::Context;
 use crate::status::tally::add;
 
 /// If aranha closes a connection before the end of the response, the courtesy pause begins when the server notices the
-/// close. This is assumed to take at most this time.
+/// close. The server is assumed to notice within this time.
 const MAX_CLOSE_DELAY: Duration = Duration::from_millis(200);
 /// Maximum number of bytes of a robots.txt file that are read: 500 KiB (RFC 9309, 2.5).
 pub(crate) const MAX_ROBOTS_SIZE: usize = 500 << 10;
@@ -63,8 +63,8 @@ pub(crate) async fn request(
         request.max_body = request.accept_any_type.then_some(MAX_ROBOTS_SIZE as u64);
         let slot = network.load.enter().await;
         if context.scope.blocks_site_of(url) {
-            // The site was blocked while this request waited. Because of the error the visit checks the black list and
-            // blocks the site.
+            // The site was blocked while this request waited. When the visit gets the error that is returned here, it
+            // checks the black list and blocks the site.
             if let Some(permit) = permit {
                 permit.give_back();
             }

@@ -31,7 +31,7 @@ pub(crate) struct PageResponse {
     pub(crate) flags: Flags,
     /// The text as the trap check needs it; only for status 200.
     pub(crate) reading: Option<Reading>,
-    /// The version of the page that this response brought or confirmed: a 200, a redirect or a 304.
+    /// The version of the page that this response brought (200 or redirect) or confirmed (304).
     pub(crate) version: Option<Version>,
 }
 

@@ -28,7 +28,7 @@ use crate::visit::page_queue::{PageQueue, QueueReport};
 pub(crate) use self::page_record::CompletedFetch;
 pub(crate) use self::shared_frontier::SharedFrontier;
 
-/// Time between two steps of tidying the frontier's link runs while there is nothing to commit.
+/// Time between two steps of writing and merging the frontier's link runs while there is nothing to commit.
 const HOUSEKEEPING_INTERVAL: Duration = Duration::from_millis(20);
 /// Maximum number of check-ins in the channel. While it is full, visits wait before they send.
 const MAX_WAITING: usize = 4096;
@@ -41,7 +41,7 @@ pub(crate) struct Submission {
     pub(crate) done: Vec<CompletedFetch>,
     pub(crate) window: QueueReport,
     pub(crate) overflow: PageQueue,
-    /// Targets of redirects of seeds, which become seeds themselves. They are recorded before the redirects.
+    /// Seeds that were added because an older seed redirects to them. They are recorded before the check-in.
     pub(crate) new_seeds: Vec<Seed>,
     pub(crate) reply: oneshot::Sender<Committed>,
 }
@@ -53,7 +53,7 @@ pub(crate) struct Committed {
     pub(crate) checked_in: Option<CheckedIn>,
 }
 
-/// The sending side, for visits.
+/// The channel on which visits send their check-ins to the committer.
 pub(crate) type Submissions = mpsc::Sender<Submission>;
 
 pub(crate) fn channel() -> (Submissions, mpsc::Receiver<Submission>) {
@@ -66,7 +66,7 @@ pub(crate) struct Committer {
     pub(crate) archive: Archive,
     pub(crate) log: Option<CrawlLog>,
     pub(crate) clock: Clock,
-    /// Time limit for tidying the frontier's link runs after a commit.
+    /// Time limit for writing and merging the frontier's link runs after a commit.
     pub(crate) tidy_budget: Duration,
     pub(crate) counters: Arc<LiveCounters>,
     pub(crate) stop: Stop,

@@ -18,7 +18,7 @@ pub(crate) struct CompletedFetch {
     pub(crate) notes: String,
     /// Resolves when the bytes are written to a volume.
     pub(crate) receipt: Option<Receipt>,
-    /// Whether a page of the frontier was fetched. robots.txt files and probes are only archived and logged.
+    /// True for a page of the frontier. False for a robots.txt file or a probe, which is only archived and logged.
     pub(crate) is_page: bool,
     /// Whether [`PageRecord::past`] describes the bytes of this response.
     is_new_version: bool,

@@ -63,7 +63,7 @@ fn page() -> Pending {
 /// a stored version, like a 304.
 fn response(is_new: bool) -> PageResponse {
     let past = Past {
-        // This is the time of the response even if `is_new` is false. The record must depend on `is_new`, not on the
+        // A confirmed version has the time of this response too, because the record must depend on `is_new`, not on the
         // time.
         time: NOW,
         claim: 0,

@@ -26,7 +26,8 @@ pub struct CrawlOptions {
     /// Stop after this number of pages.
     #[serde(with = "limit::count")]
     pub pages: Option<u64>,
-    /// Maximum number of pages that are fetched from one site, over all crawls. Revisits go on.
+    /// Maximum number of different pages that are fetched from one site, over all crawls. Fetched pages are still
+    /// revisited when this number is reached.
     #[serde(with = "limit::count")]
     pub pages_per_site: Option<u64>,
     /// Stop after this time, counted from the start of each crawl.
@@ -156,7 +157,7 @@ impl Default for Thresholds {
 pub struct ProxyCacheOptions {
     /// Address of the proxy, such as `127.0.0.1:3128`. Empty: reported pages are requested from their own servers.
     pub proxy: String,
-    /// Delay from the signal to the visit, in which the proxy receives the whole page.
+    /// Delay from the signal to the visit, so that the proxy can receive the whole page first.
     #[serde(with = "aranha_units::duration")]
     pub delay: Duration,
     /// Signals are ignored for a page that was fetched or reported less than this time ago.

@@ -40,8 +40,8 @@ pub(super) fn has_product(user_agent: &str, product: &str) -> bool {
     tokens(user_agent).any(|token| token.eq_ignore_ascii_case(product))
 }
 
-/// The product token in a User-Agent header. `None` if it is `default` or if there is none. Crawlers that present
-/// themselves as a browser have their name after `compatible;`.
+/// The first product token in a User-Agent header. `None` if the header contains the token `default`, or no token at
+/// all. Crawlers that present themselves as a browser have their name after `compatible;`.
 fn product_of<'a>(user_agent: &'a str, default: &str) -> Option<&'a str> {
     if has_product(user_agent, default) {
         return None;

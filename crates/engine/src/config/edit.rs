@@ -25,7 +25,8 @@ pub(super) fn set_list(text: &str, section: &str, name: &str, list: &[String]) -
     leaves(&edited).is_ok().then_some(edited)
 }
 
-/// The end of the line that consists of `header`, and of a comment at most.
+/// Byte offset of the end of the first line that contains only `header` and possibly a comment. `None` if no such line
+/// ends with a newline.
 fn end_of_line(text: &str, header: &str) -> Option<usize> {
     let mut end = 0;
     text.split_inclusive('\n').find_map(|line| {

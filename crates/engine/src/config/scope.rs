@@ -13,8 +13,8 @@ impl Config {
         let crawl = &self.crawl;
         let accept = any_of("crawl.accept", &crawl.accept)?;
         let reject = any_of("crawl.reject", &crawl.reject)?;
-        // Requisites out of scope need the policy `DeepLink`: for a link to another site, `HomePage` fetches the home
-        // page of that site instead, and `Combined` fetches the home page as well.
+        // Requisites (files that a page loads) that are out of scope need the policy `DeepLink`: for a link to another
+        // site, `HomePage` fetches the home page of that site instead, and `Combined` fetches the home page as well.
         let takes_deep_links = self.frontier.external_links == External::DeepLink;
         Ok(Scope::new(
             crawl.scope,

@@ -18,7 +18,7 @@ use tokio::time::Instant;
 /// Minimum number of addresses in memory before idle ones are removed.
 const MIN_SWEEP: usize = 4096;
 
-/// The gates of all addresses.
+/// One gate for each IP address. A gate issues the permits of its address, one at a time.
 #[derive(Debug)]
 pub(crate) struct AddressGates {
     pause: Duration,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::config::CrawlOptions;
 
 /// The pause after a response from a site with this Crawl-delay. `took`: duration of the response. If `crawl.pause` is
-/// 0, the pause is the Crawl-delay, whatever the duration.
+/// 0, the pause is the Crawl-delay, and `took` is ignored.
 pub(crate) fn pause_after(crawl: &CrawlOptions, crawl_delay: Duration, took: Duration) -> Duration {
     if crawl.pause.is_zero() {
         return crawl_delay;

@@ -37,7 +37,8 @@ impl PageBudget {
         }
     }
 
-    /// Waits until a reservation may have been returned.
+    /// Waits until a fetch returns its reservation; returns at once if one was returned while no visit waited. Another
+    /// visit may reserve the page before the caller does.
     pub(crate) async fn freed(&self) {
         self.freed.notified().await;
     }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Counts the bytes that a crawl has written to volumes, if they are limited.
+/// Counts the bytes that a crawl has written to volumes, if `crawl.size` limits them.
 #[derive(Debug)]
 pub(crate) struct SizeLimit {
     limit: Option<u64>,

@@ -24,8 +24,8 @@ pub(crate) struct PageLinks {
     pub(crate) outside: Vec<Outside>,
 }
 
-/// Depth of a link's target, in links from a seed. A redirect does not add to the depth, unless the page was itself
-/// reached by a redirect.
+/// Depth of a link's target, in links from a seed. The first redirect of a chain does not add to the depth; each
+/// further one does.
 pub(crate) fn link_depth(from: &Pending, hop: Hop) -> u16 {
     if hop.is_redirect() && !from.hop.is_redirect() {
         from.depth

@@ -60,7 +60,8 @@ pub(crate) struct Storage {
     pub(crate) submissions: Submissions,
 }
 
-/// Observations that concern more than one site: wildcard domains, shares of the requests, recent links.
+/// Observations that concern more than one site: wildcard domains, each site's share of the requests, recently seen
+/// links.
 pub(crate) struct Watchers {
     pub(crate) wildcard_domains: WildcardDomains,
     pub(crate) site_share: SiteShare,
@@ -79,7 +80,8 @@ pub(crate) struct Control {
     pub(crate) stop: Stop,
     pub(crate) pages: PageBudget,
     pub(crate) size: SizeLimit,
-    /// When this process began. `None` if no earlier crawl worked on the collection.
+    /// The start of this process if an earlier crawl worked on the collection, otherwise `None`. The last requests of
+    /// the earlier crawl are assumed to have ended at this time.
     pub(crate) resumed: Option<Instant>,
     pub(super) others_wait: AtomicBool,
 }

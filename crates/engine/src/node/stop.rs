@@ -54,8 +54,7 @@ impl Stop {
         Self(Arc::new(watch::Sender::new(None)))
     }
 
-    /// Requests the stop. If it was requested before, `reason` is ignored, unless it is a failure and the earlier
-    /// reason is not.
+    /// Requests the stop. An earlier reason is kept, unless `reason` is a failure and the earlier reason is not.
     pub fn ask(&self, reason: Reason) {
         self.0.send_if_modified(|current| {
             let counts = match current {

@@ -91,7 +91,7 @@ fn trusts(facts: &SiteFacts) -> Vec<(u8, Trust)> {
     postcard::from_bytes(&facts.trust).unwrap_or_default()
 }
 
-/// Signals that a crawl has taken from the file, but not yet removed.
+/// Signals that a crawl has taken by renaming their file. The renamed file exists until [`SignalBatch::remove`].
 #[derive(Debug)]
 pub(crate) struct SignalBatch {
     path: PathBuf,
@@ -101,8 +101,8 @@ pub(crate) struct SignalBatch {
 }
 
 impl SignalBatch {
-    /// Takes the signals from the file at `path`. If signals were taken earlier and not removed, for example before a
-    /// crash, returns those instead.
+    /// Renames the file at `path` and reads its signals. If an earlier renamed file still exists, for example after a
+    /// crash, reads that file instead.
     pub(crate) fn take(path: &Path) -> io::Result<Option<Self>> {
         let taken = path.with_extension("taken");
         if !taken.exists() {

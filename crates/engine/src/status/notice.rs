@@ -63,7 +63,7 @@ pub enum Notice {
     },
     /// The black list has changed and was read.
     BlacklistReloaded,
-    /// The black list cannot be read or updated. The previous one stays in force.
+    /// The black list cannot be read or updated. The entries that were read before stay in force.
     BlacklistError {
         /// The error.
         problem: String,

@@ -54,7 +54,7 @@ pub(crate) const MIN_LINKED_PAGES: u32 = 100;
 pub(crate) const MIN_LINKED_PAGES_OF_HOSTS: u32 = 24;
 /// Pages with fewer links are ignored by the check for links back.
 const MIN_LINKS: u32 = 3;
-/// At least one in this number of pages must have a link to a known page.
+/// At least one page in `BACK_LINK_SHARE` must have a link to a known page.
 const BACK_LINK_SHARE: u32 = 8;
 /// Maximum number of words that are read from one page.
 const MAX_PAGE_WORDS: usize = 4096;
@@ -165,7 +165,7 @@ pub(crate) struct Novelty {
     record: Record,
     /// Pages of this visit whose words were read.
     pages: u32,
-    /// Pages since the last one that was read.
+    /// Number of pages since the last page whose words were read.
     unread: u32,
     /// What the unread pages add to the growth of the stretch if the next page that is read is barren.
     unread_growth: u32,
@@ -232,8 +232,8 @@ impl Novelty {
         let is_near_duplicate = self.is_near_duplicate(reading.sketch);
         let has_known_words = self.is_repeated(hash_of_set(words)) || is_repeated;
         let new_words = self.add_words(words);
-        // A page is barren if at most 1% of its words are new, such as a name or a misprint. In a near duplicate the
-        // limit is 5%.
+        // A page is barren if its text was seen before, or if at most 1% of its words are new (5% in a near duplicate).
+        // So few new words may be names or misprints.
         let share = if is_near_duplicate { 20 } else { 100 };
         let is_barren = is_repeated || new_words * share <= words.len();
         if !is_barren {
@@ -470,8 +470,9 @@ mod tests {
         assert!(pages < 150, "{pages}");
     }
 
-    /// Crawls a site, with `visit` pages per visit. `every`: the words of every page are read, not only samples.
-    /// Returns the number of pages whose words were read, and the number of pages until the site is a trap.
+    /// Crawls a site, with `visit` pages per visit. `every`: whether the words of every page are read, not only those
+    /// of sampled pages. Returns the number of pages whose words were read, and the number of pages until the site is a
+    /// trap.
     fn crawl(
         visit: u32,
         every: bool,

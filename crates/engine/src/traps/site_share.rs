@@ -9,10 +9,10 @@ use aranha_url::SiteKey;
 const WINDOW: usize = 2048;
 /// Minimum share of these requests, in percent, at which a site is reported.
 const MIN_PERCENT: u32 = 50;
-/// No site is reported while these requests went to fewer sites than this.
+/// No site is reported if these requests went to fewer than this number of sites.
 const MIN_SITES: usize = 8;
 
-/// The sites of the latest requests.
+/// The sites to which the latest requests were sent.
 #[derive(Debug, Default)]
 pub(crate) struct SiteShare(Mutex<RequestWindow>);
 

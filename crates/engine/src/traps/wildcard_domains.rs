@@ -1,10 +1,10 @@
 //! Wildcard domains: domains in which every host name has an address (D6; Viuva Negra 4.1, 5.4).
 //!
-//! When several hosts of a domain have been visited, the visit resolves an invented name below it. If that name has an
-//! address, the domain is a wildcard. This alone does not make it a trap, because many publishers give each author a
-//! host. From then on the hosts of the domain are checked together, like the pages of one site
-//! ([`novelty`](super::novelty)): whether they bring new text, and whether their links lead to known hosts. If they are
-//! a trap, the domain is blocked, and the pages already fetched are kept.
+//! When several hosts of a domain have been visited, the visit of the last of them resolves an invented name below the
+//! domain. If that name has an address, the domain is a wildcard. This alone does not make it a trap, because many
+//! publishers give each author a host. From then on the hosts of the domain are checked together, like the pages of one
+//! site ([`novelty`](super::novelty)): whether they bring new text, and whether their links lead to known hosts. If
+//! they are a trap, the domain is blocked, and the pages already fetched are kept.
 //!
 //! Domains are determined with the Public Suffix List, including its private part. So a host directly below
 //! `blogspot.com` is a domain of its own.

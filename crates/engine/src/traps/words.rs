@@ -92,7 +92,7 @@ fn classify_by_16(block: &[u8; BLOCK]) -> (u64, u64) {
 }
 
 /// Calls `visit` with the hash of each word of a text, until `visit` returns false. Words with digits, and words of
-/// less than four bytes, are skipped.
+/// fewer than four bytes, are skipped.
 pub(crate) fn each_word(text: &[u8], mut visit: impl FnMut(u32) -> bool) {
     let mut rest = text;
     while !rest.is_empty() {

@@ -60,7 +60,7 @@ pub(super) fn plan(
         modified: past.modified,
         expires,
         importance: 1.0 / (1.0 + f32::from(page.depth)),
-        // Policies that plan in rounds use one key for all pages of a site, so that they are visited together.
+        // Policies that plan in rounds use one key for all pages of a site, so that these pages are visited together.
         key: match revisit {
             Policy::Poisson | Policy::Optimal => page.key.0 ^ site.key.0,
             _ => site.key.0,

@@ -26,7 +26,7 @@ pub(super) struct Batch {
     pub(super) overflow: PageQueue,
     /// Links to other sites.
     pub(super) outside: Vec<Outside>,
-    /// Targets of redirects of seeds.
+    /// Seeds that were added because an older seed redirects to them.
     pub(super) new_seeds: Vec<Seed>,
 }
 

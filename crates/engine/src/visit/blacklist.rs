@@ -1,4 +1,4 @@
-//! Checks the black list during a visit. A site that it names is blocked, together with its pages.
+//! Checks the black list during a visit. A site that the black list names is blocked, together with its pages.
 
 use aranha_frontier::Blocked;
 

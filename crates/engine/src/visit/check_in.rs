@@ -178,8 +178,8 @@ impl Visit {
             },
             Ending::Block => Then::Block,
             Ending::Abandon => {
-                // The pages in flight are not recorded. A later visit will fetch them, so their reservations are
-                // returned.
+                // The pages in flight are not recorded. A later visit will fetch them, so their reservations in the
+                // page limit are returned.
                 for _ in self.requests.in_flight() {
                     self.context.control.pages.give_back();
                 }

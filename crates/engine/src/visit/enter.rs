@@ -44,7 +44,7 @@ impl Visit {
                 result = context.network.web.resolve(&invented) => result,
                 () = context.control.stop.wait() => return,
             };
-            // If the address guard refuses the address, the name still has one.
+            // A name whose address the address guard refuses has an address, too.
             if matches!(result, Ok(_) | Err(Failure::AddressRefused { .. })) {
                 context.watchers.wildcard_domains.set_wildcard(&host);
             }

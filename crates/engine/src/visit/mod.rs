@@ -55,10 +55,11 @@ use crate::node::Context;
 use crate::robots_txt;
 use crate::status::tally::add;
 
-/// Visits the site of a lease until its pages are fetched, its time is up, or the crawl stops.
+/// Visits the site of a lease until all its pages are fetched, no further fetch may begin (`is_time_up`), or the visit
+/// must end early (`Ending`).
 ///
-/// Tens of thousands of visits wait at the same time. Futures that are needed only at the beginning and at the end are
-/// boxed, so that they take no memory in the meantime.
+/// Tens of thousands of visits wait at the same time. Futures that are needed only at the beginning or at the end of a
+/// visit are boxed, so that they take no memory in between.
 pub(crate) fn visit(context: Arc<Context>, lease: Lease) -> impl Future<Output = ()> + Send {
     add(&context.counters().visits_started, 1);
     let span = tracing::debug_span!("visit", site = %lease.site, lease = lease.id);
@@ -90,8 +91,8 @@ pub(crate) enum Ending {
     Abandon,
 }
 
-/// A time within the last `interval` that differs from site to site, so that visits that begin at the same time do not
-/// check in at the same time.
+/// A time at most `interval` ago, different for each site. A new visit uses it as the time of its last check-in, so
+/// that visits that begin together do not check in together.
 fn spread_over(interval: Duration, site: SiteKey) -> Instant {
     let share = (site.0 >> 32) as f64 / f64::from(u32::MAX);
     let now = Instant::now();
@@ -115,7 +116,7 @@ struct Visit {
     alarm: Pin<Box<Sleep>>,
     /// Completes when the crawl is asked to stop. Created once, not for every wait.
     stopped: Pin<Box<dyn Future<Output = ()> + Send>>,
-    /// How the visit ends. Set as soon as it must end.
+    /// How the visit ends; `None` as long as it may continue.
     ending: Option<Ending>,
 }
 
@@ -189,7 +190,7 @@ impl Visit {
     }
 
     /// Waits for the first of these events: a collector ends, the reply to a check-in arrives, a request or a check-in
-    /// may begin, the page limit allows a further page, the crawl stops.
+    /// may begin, the page limit allows a further page, or the crawl stops.
     async fn wait(&mut self) {
         let context = Arc::clone(&self.context);
         let next_check_in = if self.batch.is_empty() {

@@ -20,7 +20,8 @@ use aranha_frontier::codec::{Reader, put_str, put_varint};
 use aranha_frontier::{Hop, Past, Pending, WindowUpdate};
 use aranha_url::PathKey;
 
-/// Bits in the first byte of a packed page: whether it has a past, and whether its `via` is that of the page before it.
+/// Bits in the first byte of a packed page: whether it has a past, and whether its `via` (the URL of the page that
+/// links to it) is the same as that of the page before it.
 const WITH_PAST: u8 = 1;
 const SAME_VIA: u8 = 2;
 
@@ -396,8 +397,8 @@ mod tests {
             self.pages.push_front(page);
         }
 
-        /// Makes a check-in, and compares the window with the pages of the visit. Returns the number of pages that were
-        /// not sent again.
+        /// Makes a check-in, and compares the window with the pages of the visit. Returns the number of pages that
+        /// stayed in the window.
         fn check_in(&mut self) -> usize {
             let report = self.pages.report(self.in_flight.iter());
             let (left, more) = WindowUpdate::from(report).into_parts();

@@ -48,7 +48,7 @@ impl Requests {
         self.in_flight.is_empty()
     }
 
-    /// Whether this visit has a session from an earlier request, for robots.txt or a page.
+    /// Whether a request of this visit, for robots.txt or a page, has ended and left its session for reuse.
     pub(super) fn have_begun(&self) -> bool {
         !self.sessions.is_empty()
     }

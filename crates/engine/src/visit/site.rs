@@ -1,8 +1,8 @@
 //! The site of a visit: its facts, its cookies, the keys of its pages.
 //!
 //! **[`SiteFacts`] change only here.** They contain the robots.txt file and are too large to be part of every check-in.
-//! A check-in sends them only if something changed that must survive a crash. If only counters changed, they are sent
-//! when the site is released.
+//! A check-in sends them only if something changed that must survive a crash. If only counters changed, the facts are
+//! sent when the site is released.
 
 use std::time::Duration;
 
@@ -132,7 +132,7 @@ impl VisitedSite {
     }
 
     /// Makes the origin of `target` the preferred origin of the site. If its host is not the one that robots.txt came
-    /// from, the stored file is dropped, because each host has its own.
+    /// from, the stored robots.txt is dropped, because each host has its own file.
     pub(super) fn prefer_origin(&mut self, target: &CanonUrl, canon: &Canonicaliser) {
         if self.facts.origin == target.origin() {
             return;

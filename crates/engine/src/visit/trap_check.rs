@@ -16,7 +16,7 @@ use crate::traps::novelty::{MIN_LINKED_PAGES, Reading};
 use crate::traps::wildcard_domains;
 use crate::verdict::{TrapObservation, TrapReason, duplicate_threshold, observe};
 
-/// Sites with fewer pages are neither probed for soft 404s nor checked for new words.
+/// On a site with fewer fetched pages no soft 404 probe is sent, and no words are read unless its domain is a wildcard.
 pub(super) const FEW_PAGES: u64 = 8;
 
 impl Visit {
@@ -48,8 +48,9 @@ impl Visit {
         domains.is_below_wildcard(host_of(self.site.name()))
     }
 
-    /// Whether the words of a page are read. They are not read at small sites. At sites that have brought much new
-    /// text, only those of sampled pages are read.
+    /// Whether the words of a page are read. On sites with fewer than [`FEW_PAGES`] pages no words are read. On sites
+    /// that have brought much new text, only the words of sampled pages are read. Hosts of a wildcard domain are exempt
+    /// from both rules.
     pub(super) fn reads_words(&self, page: &Pending) -> bool {
         let random = page.key.0 ^ self.lease.rotate_left(32);
         match self.context.config().thresholds.trap_pages {

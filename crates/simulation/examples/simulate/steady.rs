@@ -1,8 +1,8 @@
-//! Checks that memory stays constant: after the warm-up, no sample of resident memory may differ by more than 5% from
-//! the mean of these samples.
+//! Checks that memory stays constant: no sample of resident memory after the warm-up may differ by more than 5% from
+//! the mean of all samples after the warm-up.
 //!
-//! The warm-up is the first two thirds of the samples. It fills the database cache, the tables of the frontier and its
-//! two alternating batches of a million links each.
+//! The warm-up is the first two thirds of the samples. During the warm-up the database cache, the tables of the
+//! frontier, and the frontier's two alternating batches of a million links each are filled.
 
 use std::error::Error;
 use std::time::Duration;
