@@ -1,4 +1,4 @@
-//! A collection opened for reading only: frontier, configuration, scope. Also works during a crawl.
+//! A collection opened for reading only: frontier, configuration, scope. A crawl may run at the same time.
 //!
 //! [`crate::stored_page`] reads single pages through it.
 

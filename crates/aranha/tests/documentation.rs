@@ -68,7 +68,7 @@ fn problems(code: &str, commands: &[CommandHelp]) -> Vec<String> {
         let part = part.trim().trim_start_matches("$ ");
         part.strip_prefix("aranha ")
     });
-    // Two spaces separate a comment from an example.
+    // In a line with an example, two spaces precede the explanation, which is cut off here.
     let lines = lines.map(|line| line.split("  ").next().unwrap_or_default());
     lines
         .flat_map(|line| line_problems(line, commands))

@@ -15,8 +15,8 @@ use versions::Fetch;
 
 const PAGE: &str = "http://example.org/page";
 
-/// Writes a collection with five visits of a page. They find: new content, not modified, other markup, a server error,
-/// other text.
+/// Writes a collection with five fetches of a page. Their findings: new content, not modified, other markup, a server
+/// error, other text.
 fn collection(folder: &Path) {
     let first = "<p>The <b>spider</b> sits on the wall. <a href=/one>one</a>";
     versions::write(
@@ -163,7 +163,7 @@ fn a_time_selects_the_version_of_a_page() {
     assert!(wrong.contains("write a day (2026-11-01)"), "{wrong}");
 }
 
-/// The second visit is stored as a revisit record, the third is a 304; both are read from the first record.
+/// The second fetch is stored as a revisit record, the third is a 304. The content of both is in the first record.
 #[test]
 fn a_repeated_payload_is_read_from_its_first_record() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
 //! Invalid input and unusable folders: an error with a hint, the right exit status, nothing on stdout, and no new folder.
-//! `snapshots.rs` compares the whole texts.
+//! `snapshots.rs` compares the whole error messages.
 
 mod process;
 mod support;
@@ -313,7 +313,7 @@ async fn a_locked_collection_can_be_read_but_not_crawled() {
         answered(&lab, &folder).len() < expected(&lab).len(),
         "the crawl was still running"
     );
-    // The same command continues and fetches the rest.
+    // The same command continues the crawl and fetches the remaining pages.
     assert_status(&finish(crawl(&lab, &folder, "20ms")).await, 0);
     assert_eq!(answered(&lab, &folder), expected(&lab));
     check_closed_stdout(&folder, &lab.seeds()[0]);

@@ -227,7 +227,7 @@ async fn twenty_kills_lose_no_recorded_page() {
         "{KILLS} kills, {} pages, {repeats} fetches repeated",
         expected(&lab).len()
     );
-    // Upper bound per kill: 25 requests to each of 6 addresses since the last check-in. With a pause of 40 ms, these
-    // take a second. Check-ins are 100 ms apart, but writing one takes time too.
+    // Upper bound per kill: the requests of one second, which are 25 to each of 6 addresses with a pause of 40 ms.
+    // Check-ins are 100 ms apart, but writing one takes time too, so a kill can lose more than the last 100 ms.
     assert!(repeats <= KILLS * 6 * 25, "{repeats}");
 }

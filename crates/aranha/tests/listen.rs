@@ -93,7 +93,7 @@ impl Listener {
         self.folder.path().join("signals.jsonl")
     }
 
-    /// Reads and removes the signals. Returns their source and time by URL.
+    /// Reads and removes the signals. Returns the source and the time of each signal, by URL.
     fn signals(&self) -> BTreeMap<String, (String, i64)> {
         let text = std::fs::read_to_string(self.path()).unwrap_or_default();
         let _ = std::fs::remove_file(self.path());
@@ -221,7 +221,7 @@ fn websub_notifications_become_signals() {
     assert!(signals.values().all(|(source, _)| source == "websub"));
     assert_eq!(signals["https://example.org/old"].1, 1_704_164_645_000);
 
-    // A request with an invalid signature gets the same response, but no signal is written.
+    // A request without a valid signature gets the same response as a valid request, but no signal is written.
     for headers in [
         own.clone(),
         format!("{own}{}", sign("other")),
@@ -246,7 +246,7 @@ fn invalid_requests_get_error_responses() {
     assert_eq!(listener.raw(b"\x16\x03\x01\r\n\r\n").0, 400);
     let large = b"POST /indexnow HTTP/1.1\r\nContent-Length: 999999999\r\n\r\n";
     assert_eq!(listener.raw(large).0, 413);
-    // More idle connections than the limit do not stop the server.
+    // The server still responds after more clients than the limit have connected and sent nothing.
     let silent: Vec<_> = (0..40)
         .map(|_| TcpStream::connect(listener.address).unwrap())
         .collect();

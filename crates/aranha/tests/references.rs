@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The letters that requirement codes begin with: one letter, then a number.
+/// A requirement code is one of these letters, followed by a number.
 const CODE_LETTERS: &[u8] = b"UFNRTDISMX";
 
 /// The states that a row of `docs/requirements.md` may have.
@@ -23,7 +23,7 @@ fn read(path: impl AsRef<Path>) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// All files below a folder whose name ends with `suffix`, relative to the root.
+/// All files below `folder` whose names end with `suffix`. `folder` is relative to the root.
 fn files(folder: &str, suffix: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![root().join(folder)];

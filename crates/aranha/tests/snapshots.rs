@@ -19,7 +19,7 @@ use versions::Fetch;
 
 const PAGE: &str = "http://example.org/page";
 
-/// Wrong usage and wrong input. The file `errors/NAME.txt` holds the snapshot.
+/// Commands with wrong usage or wrong input, by name. The file `errors/NAME.txt` holds the snapshot of each.
 #[rustfmt::skip]
 const ERRORS: &[(&str, &[&str])] = &[
     ("command-missing", &[]),
@@ -77,7 +77,7 @@ const ERRORS: &[(&str, &[&str])] = &[
     ("man-into-a-file", &["man", "file"]),
 ];
 
-/// Commands that succeed. The file `output/NAME.txt` holds the snapshot.
+/// Commands that succeed, by name. The file `output/NAME.txt` holds the snapshot of each.
 #[rustfmt::skip]
 const OUTPUT: &[(&str, &[&str])] = &[
     ("status", &["status", "-c", "example"]),
@@ -189,7 +189,7 @@ fn run(folder: &Path, arguments: &[impl AsRef<str>]) -> String {
     let text = |bytes| {
         let text = String::from_utf8(bytes).unwrap();
         let text = text.replace('\r', "").replace(&own, "process [PID]");
-        // Without a line end the next heading would be on the last line of the text.
+        // If the text has no line end, add one with a note: the next heading must begin on a new line.
         if text.is_empty() || text.ends_with('\n') {
             text
         } else {
@@ -216,7 +216,7 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// Compares with the files, or writes them if `UPDATE_SNAPSHOTS` is set.
+/// Compares the snapshots with the stored files, or writes the files if `UPDATE_SNAPSHOTS` is set.
 fn compare(snapshots: &BTreeMap<String, String>) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots");
     let update = std::env::var_os("UPDATE_SNAPSHOTS").is_some();

@@ -2,8 +2,8 @@
 //!
 //! A page is exported as its newest record at or before the requested time shows it; records of errors are ignored.
 //! The frontier lists the records of a site newest first. File names are assigned in the order of the URLs, so that
-//! every export gives the same names. No two files have the same name, even on file systems that ignore case, and no
-//! file has the name of a folder.
+//! every export of the same pages gives the same names. No two files have the same name, even on file systems that
+//! ignore case, and no file has the name of a folder.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

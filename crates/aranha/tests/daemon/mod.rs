@@ -99,7 +99,7 @@ pub fn nginx(folder: &Path, log_format: &str, server: &str) -> Daemon {
     })
 }
 
-/// Starts Apache, which logs to `apache.log`, with these modules, `mpm_event` and `authz_core`.
+/// Starts Apache, which logs to `apache.log`. It loads the given modules, and also `mpm_event` and `authz_core`.
 pub fn apache(folder: &Path, modules: &[&str], log_format: &str, server: &str) -> Daemon {
     let here = folder.display();
     let load = |name| format!("LoadModule {name}_module /usr/lib/apache2/modules/mod_{name}.so\n");

@@ -15,7 +15,7 @@ use crate::rows::{ALLOW_LOOPBACK, SHORT_TIMEOUTS};
 use crate::support::{self, answered, crawl, expected, pages};
 
 const PAUSE: Duration = Duration::from_millis(10);
-/// Limit on concurrent crawls of all tests in this file.
+/// Limits the number of concurrent crawls, over all tests of this test binary.
 static CRAWLS: Semaphore = Semaphore::const_new(8);
 /// Time limit of a crawl. A crawl that takes longer is killed.
 const MAX_CRAWL_TIME: Duration = Duration::from_secs(40);
@@ -24,8 +24,8 @@ pub(crate) const MAX_BODY: u64 = 2 << 20;
 pub(crate) const MAX_DECODED: u64 = 4 << 20;
 /// Maximum duration of an exchange: the `total_timeout` of [`SHORT_TIMEOUTS`], and one second more for a busy machine.
 const MAX_EXCHANGE_TIME: Duration = Duration::from_secs(3);
-/// Number of honest pages that a crawl with [`SHORT_TIMEOUTS`] may miss, because a busy machine can be too slow for
-/// them.
+/// Number of honest pages that a crawl with [`SHORT_TIMEOUTS`] may miss, because on a busy machine honest sites can
+/// exceed these time-outs.
 const MAX_LATE_PAGES: usize = 3;
 
 /// Settings of all crawls. The time-outs are long enough for honest sites on a busy machine. Rows with sites that never

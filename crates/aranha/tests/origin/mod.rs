@@ -109,12 +109,12 @@ impl Origin {
             .collect()
     }
 
-    /// The number of requests so far.
+    /// A mark in the log for the methods below: the number of requests so far.
     pub fn mark(&self) -> usize {
         self.logged().len()
     }
 
-    /// All requests since the mark. A request of the test itself marks the end of the log, and is left out.
+    /// All requests since the mark. The test sends a last request and waits until it is logged; this one is left out.
     pub fn requests_since(&self, mark: usize) -> Vec<Request> {
         static NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
@@ -182,7 +182,7 @@ fn apache(folder: &Path) -> Daemon {
     )
 }
 
-/// A pywb that replays a collection from its own folders.
+/// A pywb that replays a collection directly from the folders `indexes` and `archive` of the collection.
 pub struct Pywb {
     daemon: Daemon,
     _home: tempfile::TempDir,

@@ -143,7 +143,8 @@ fn why(collection: &Path, url: &str) -> String {
     String::from_utf8(output.unwrap().stdout).unwrap()
 }
 
-/// Files of another host are fetched, one of them after a redirect. The file on the refused address `224.0.0.1` waits.
+/// Files of another host are fetched, one of them after a redirect. Another file is on `224.0.0.1`,
+/// which the address guard refuses.
 #[test]
 fn why_and_the_log_explain_a_requisite() {
     let cdn = ScriptedSite::start(|path, _, _| {
@@ -189,7 +190,8 @@ fn why_and_the_log_explain_a_requisite() {
     assert!(why.contains("224.0.0.1 is refused: multicast"), "{why}");
 }
 
-/// Two hosts out of scope whose frames load a new frame of the other host forever.
+/// A page loads a frame from a host out of scope. This host and a second one load new frames from each other, without
+/// end.
 #[test]
 fn a_chain_of_files_out_of_scope_ends_after_five() {
     let other = Arc::new(OnceLock::<String>::new());

@@ -1,4 +1,4 @@
-//! The black list of the configuration and of the collection.
+//! The two black lists of a crawl: that of the configuration, and that of the collection.
 
 use std::path::Path;
 use std::process::Command;

@@ -73,7 +73,8 @@ fn a_refused_page_is_fetched_when_robots_txt_allows_it() {
 #[test]
 fn thirty_daily_crawls_miss_no_day() {
     let paths = ["/", "/a", "/b"];
-    // Near the start of a round, within the spread, and near the end of a round.
+    // A round begins at midnight, and pages become due in its first six hours (`revisit.spread`). These hours are
+    // at the start of a round, among the due times, after all due times, and near the end of the round.
     for hour in [0, 3, 12, 23] {
         let site = ScriptedSite::start(|path, _, _| match path {
             "/robots.txt" => String::new(),

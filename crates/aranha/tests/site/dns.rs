@@ -41,7 +41,7 @@ impl DnsServer {
                     DnsAnswer::Loopback(hosts) if record_type == 1 => {
                         answer[7] = hosts.len() as u8;
                         for host in hosts {
-                            // Same name, A, IN, TTL 60, 127.0.0.host.
+                            // One record: the name of the question, type A, class IN, TTL 60, address 127.0.0.`host`.
                             answer.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4]);
                             answer.extend([127, 0, 0, *host]);
                         }

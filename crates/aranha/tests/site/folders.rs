@@ -1,4 +1,4 @@
-//! The folder of a collection on the command line, and signals to a crawl.
+//! The folder of a collection on the command line, and Unix signals to a crawl.
 
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, mpsc};
@@ -59,7 +59,7 @@ fn a_folder_with_other_files_becomes_a_collection_with_a_warning() {
     assert!(!text.contains("has other files"), "{text}");
 }
 
-/// Two signals at almost the same time, as `timeout` sends them, end the crawl in order: the site is released.
+/// Two Unix signals at almost the same time, as `timeout` sends them, stop the crawl cleanly: the site is released.
 #[test]
 fn two_signals_within_a_second_count_as_one() {
     let (sender, requested) = mpsc::channel();

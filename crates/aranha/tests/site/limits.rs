@@ -68,7 +68,7 @@ fn the_size_limit_is_exceeded_by_one_record_at_most() {
     assert!((500_000..500_000 + 3 * RECORD).contains(&size), "{size}");
 }
 
-/// A response that never ends delays the end of the crawl by about a second.
+/// A response that never ends delays the end of the crawl by only about a second.
 #[test]
 fn the_time_limit_does_not_wait_for_slow_responses() {
     let site = ScriptedSite::start(|path, _, _| match path {

@@ -91,7 +91,7 @@ fn a_failing_page_does_not_stop_its_site() {
     assert_eq!(site.requests(), ["/", "/a", "/broken", "/b", "/c"]);
     let page = &pages(&collection)[&site.url("/broken")];
     assert!(page["next"].is_string(), "a retry is scheduled: {page}");
-    // Giving a seed of the site again makes all pages of the site that wait for a retry due immediately.
+    // If a seed is given again, all pages of its site that wait for a retry become due immediately.
     run(&mut crawl(&collection, &site.url("/")));
     assert_eq!(site.requests().last().unwrap(), "/broken");
 }

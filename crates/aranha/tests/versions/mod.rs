@@ -17,7 +17,7 @@ use aranha_page::Input;
 use aranha_url::Canonicaliser;
 use aranha_volume::{Archive, EarlierVersion, Exchange};
 
-/// One response of a server.
+/// One fetch of a page: its time, and the response of the server.
 #[derive(Clone, Debug)]
 pub struct Fetch {
     pub url: String,
@@ -93,8 +93,8 @@ pub fn milliseconds(time: &str) -> i64 {
     zoned.timestamp().as_millisecond()
 }
 
-/// Writes a collection. The fetches of each page are sorted by time. A 304 response confirms the content of the fetch
-/// before it.
+/// Writes a collection. The caller must pass the fetches of each page in order of time. A 304 response confirms the
+/// content of the fetch of the same page before it.
 pub fn write(folder: &Path, fetches: &[Fetch]) {
     std::fs::create_dir_all(folder).unwrap();
     let runtime = tokio::runtime::Runtime::new().unwrap();

@@ -1,10 +1,10 @@
 //! Filters the pages requested from the proxy, and writes those that pass to `signals.jsonl`.
 //!
 //! A page is written if it is in scope and not on a black list, its host is allowed (`proxy_cache.hosts`), it has no query
-//! string (or `proxy_cache.queries` is set), and it was not written within `proxy_cache.min_interval`.
+//! string (or `proxy_cache.queries` is set), and it was not written during the last `proxy_cache.min_interval`.
 //!
-//! **Always holds** (privacy): of all other pages only the number of requests is kept, and nothing about the user is
-//! read. If the collection cannot be read, no page is written.
+//! **Always holds** (privacy): for all other pages, only the number of requests is kept, and nothing about the user
+//! is read. If the collection cannot be read, no page is written.
 
 use std::fmt;
 use std::path::PathBuf;
