@@ -35,7 +35,7 @@ use crate::{
     transport::{SimulatedTransport, Transport},
 };
 
-/// Minimum size of a compressed body, in bytes, that is decoded on a blocking thread, where it does not delay other
+/// A compressed body of at least this many bytes is decoded on a blocking thread, so that it does not delay other
 /// fetches.
 const MIN_BACKGROUND_DECODE: usize = 512 << 10;
 

@@ -27,7 +27,7 @@ pub struct Answer {
     pub body: Vec<u8>,
 }
 
-// Keys of the random streams: each kind of number has its own stream.
+// Keys of the random streams, one for each property that is chosen at random.
 const DATES: u64 = 40;
 const PIXELS: u64 = 41;
 const BYTES: u64 = 42;
@@ -175,7 +175,7 @@ fn body(web: &Web, site: &Site, resource: &Resource) -> Vec<u8> {
     }
 }
 
-/// A PNG picture of 8 by 8 random pixels. Every page of every site has its own.
+/// A PNG picture of 8 by 8 random pixels. Every page of every site has a different picture.
 fn picture(site: &Site, page: usize) -> Vec<u8> {
     let mut chance = Chance::of(site.seed, &[PIXELS, site.number as u64, page as u64]);
     let mut pixels = ZlibEncoder::new(Vec::new(), Compression::fast());

@@ -111,7 +111,7 @@ fn acceptor(
 struct IssuedOnDemand {
     web: Web,
     issuer: Issuer<'static, KeyPair>,
-    /// The key pair that all these certificates share.
+    /// The key pair that all issued certificates share.
     key: KeyPair,
     signing: Arc<dyn SigningKey>,
     issued: Mutex<HashMap<String, Arc<CertifiedKey>>>,

@@ -105,7 +105,8 @@ impl Lab {
         let mut listeners = server::bind(&addresses, wanted_port).await?;
         let port = listeners[0].local_addr()?.port();
         if hostile {
-            // On a machine without IPv6 this fails, and a crawler cannot make IPv6 connections either.
+            // This fails on a machine without IPv6. The error is ignored, because a crawler on that machine cannot make
+            // IPv6 connections either.
             listeners.extend(server::bind_ipv6(port).await.ok());
         }
         let mut full_queues = Vec::new();

@@ -93,7 +93,8 @@ pub struct Violation {
     pub first: LoggedRequest,
     /// The request that came too early.
     pub second: LoggedRequest,
-    /// Time from the end of the first response to the first byte of the second request. Zero when they overlap.
+    /// Time from the end of the first response to the first byte of the second request. Zero when the
+    /// two exchanges overlap.
     pub gap: Duration,
 }
 
@@ -180,9 +181,9 @@ impl Log {
     }
 }
 
-/// Pairs of requests to the same site or address that violate the courtesy pause. The second request came less than
-/// `pause` after the end of the first response, or an incomplete first exchange was still open `pause` after the second
-/// request had started.
+/// Pairs of requests to the same site or address that violate the courtesy pause. A pair violates it in two cases: the
+/// second request started less than `pause` after the last byte of the first response, or the first exchange was not
+/// complete and stayed open for more than `pause` after the second request had started.
 pub fn violations(requests: &[LoggedRequest], pause: Duration) -> Vec<Violation> {
     let mut order: Vec<&LoggedRequest> = requests.iter().collect();
     order.sort_by_key(|request| request.started);

@@ -24,7 +24,7 @@ pub(crate) enum Markup {
 }
 
 impl Markup {
-    /// Whether the link is to an embedded resource. Only some crawlers fetch those.
+    /// Whether the link is to an embedded resource. Only some crawlers fetch embedded resources.
     pub(crate) fn is_asset(self) -> bool {
         matches!(self, Markup::Image | Markup::Style)
     }
@@ -111,7 +111,8 @@ fn home(web: &Web, site: &Site) -> Outline {
     writer.finish()
 }
 
-/// The links to hostile sites, distributed over the home pages of the seeds.
+/// Writes links to hostile sites into the home page of a seed. Each hostile site is linked from one seed, and each seed
+/// links to about the same number of hostile sites.
 fn links_to_hazards(writer: &mut LinkWriter<'_>, web: &Web, site: &Site) {
     if web.plan().hazards.is_empty() {
         return;
@@ -213,7 +214,7 @@ fn link_to_home(web: &Web, site: &Site, own_path: &str) -> Outline {
     writer.finish()
 }
 
-/// Links to at most four sections, all with the same kind of element.
+/// The outline of a page that links to at most four sections, all with the same kind of element.
 fn links_to_sections(web: &Web, site: &Site, markup: Markup, own_path: &str) -> Outline {
     let mut writer = LinkWriter::new(web, site, own_path);
     for section in 0..site.sections().min(4) {

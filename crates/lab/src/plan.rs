@@ -100,7 +100,7 @@ impl Plan {
         }
     }
 
-    /// [`Plan::large`] with hostile sites of every kind, and with stored requests.
+    /// [`Plan::large`] with hostile sites, whose kinds repeat in the order of [`Hazard::ALL`]. Requests are stored.
     ///
     /// Some hostile sites link to private networks outside this machine, so crawlers of this web must use
     /// [`crate::BLACK_LIST`].

@@ -1,7 +1,8 @@
 //! One honest site: all properties that follow from the plan and the number of the site.
 //!
-//! Most properties are chosen by a remainder of the site's number, not at random, so that every property occurs in a
-//! web of twelve sites. The seed adds an offset to the numbers. `resource` determines what a site serves under a path.
+//! Most properties are not chosen at random, but depend on the site's number modulo a small number, so that every value
+//! of these properties occurs in a web of twelve sites. The plan's seed adds an offset to the numbers of all sites.
+//! `resource` determines what a site serves under a path.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;

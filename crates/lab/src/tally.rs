@@ -74,7 +74,7 @@ impl Lab {
         self.tally_by(&self.truth(crawler), pause)
     }
 
-    /// Like [`Lab::tally`], but without the comparison with expected URLs, because it takes minutes for a million
+    /// Like [`Lab::tally`], but does not compare the log with the expected URLs, which would take minutes for a million
     /// pages.
     pub fn courtesy(&self, pause: Duration) -> CrawlTotals {
         self.tally_by(&BTreeMap::new(), pause)

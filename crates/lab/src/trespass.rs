@@ -16,9 +16,9 @@ pub struct Trespass {
     pub at: Instant,
 }
 
-/// The address ranges that a crawler of the zoo must refuse, as lines of its black list. The lab records connections to
-/// the first three ranges ([`crate::Lab::trespasses`]). `Hazard::Metadata` links to addresses in the other ranges, most
-/// of which are outside this machine.
+/// The address ranges that a crawler of hostile sites must refuse, as lines of its black list. The lab records
+/// connections to the first three ranges ([`crate::Lab::trespasses`]). `Hazard::Metadata` links to addresses in the
+/// other ranges, most of which are outside this machine.
 pub const BLACK_LIST: &[&str] = &[
     "127.166.0.0/16",
     "127.0.0.1/32",

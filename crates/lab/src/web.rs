@@ -20,7 +20,7 @@ pub struct Web {
     port: u16,
 }
 
-/// The meaning of a host name.
+/// The site that a host name belongs to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Host {
     /// An honest site under its preferred name, or under a twin that serves the same pages.
@@ -87,7 +87,7 @@ impl Web {
             .collect()
     }
 
-    /// Hostile sites with their addresses.
+    /// The hazards of the plan, each with its address.
     pub(crate) fn hazards(&self) -> impl Iterator<Item = (Ipv4Addr, Hazard)> {
         let hazards = self.plan.hazards.iter().enumerate();
         hazards.map(|(position, hazard)| (self.hazard_address(position), *hazard))

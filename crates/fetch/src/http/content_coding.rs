@@ -184,7 +184,7 @@ impl<'a> LayerDecoder<'a> {
         }
     }
 
-    /// Whether the input is a compression bomb, judged by the sizes of its output and of the input in bytes.
+    /// Whether an input of `input` bytes that decodes to `output` bytes is a compression bomb.
     fn is_bomb(output: usize, input: usize) -> bool {
         output >= MIN_BOMB_SIZE && output / MAX_RATIO > input
     }

@@ -1,4 +1,4 @@
-//! An endless chain of CNAME records: each name points to one that was never queried before.
+//! An endless chain of CNAME records: each name is an alias of a name that was never queried before.
 //!
 //! N4; RFC 1034, 3.6.2. No name occurs twice, unlike in `ring`, so only a limit on the length of the chain ends the
 //! lookup.

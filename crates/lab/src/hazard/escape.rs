@@ -1,7 +1,7 @@
 //! Control characters (CR, LF, ESC, BEL), HTML markup and long lines in titles, headers, URLs and reason phrases.
 //!
 //! Imitates terminal escape injection (CWE-150), log forging (CWE-117) and header injection (CWE-93). The crawler must
-//! escape them in its terminal output, its logs, its WARC headers and its later requests.
+//! escape such text in its terminal output, its logs, its WARC headers and its later requests.
 
 use std::io;
 

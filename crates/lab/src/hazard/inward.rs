@@ -2,7 +2,7 @@
 //!
 //! Server-side request forgery (OWASP; Tsai, "A New Era of SSRF", 2017): a URL parser and an address check disagree
 //! about the host. Every notation stands for 127.166.0.1 or another loopback address. `trespass.rs` counts the
-//! connections to them.
+//! connections to these addresses.
 
 use std::io;
 

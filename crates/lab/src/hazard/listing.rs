@@ -1,4 +1,4 @@
-//! Directory listings with links that sort them: eight URLs for one page, in every directory.
+//! Directory listings with links that sort the files: eight more URLs for every directory.
 //!
 //! U5, Viuva Negra 4.1 (Figure 2) and 5.4 (such URLs were 0.5% of 1.2 million). Apache's `mod_autoindex` has used
 //! `?C=M;O=A` since version 2.0. Older versions used `?M=A`, as the directories under `/old/` do.

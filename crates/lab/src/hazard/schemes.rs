@@ -1,4 +1,4 @@
-//! Links and redirects to other schemes: file, gopher, data, dict, ftp, jar, javascript.
+//! Links and redirects to schemes other than HTTP and HTTPS: file, gopher, data, dict, ftp, jar, javascript.
 //!
 //! Server-side request forgery by scheme: a gopher URL can send commands to mail servers and caches, and a file URL
 //! reads the local disk. The crawler must refuse the same schemes in redirects as in links. RFC 8089, RFC 4266, RFC

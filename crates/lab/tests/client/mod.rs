@@ -1,6 +1,7 @@
 //! A simple HTTP client and link reader for the tests of the lab.
 //!
-//! It shares no code with the lab, so that a fault of the lab does not occur in both. Only addresses come from the lab.
+//! It shares no code with the lab, so that a fault of the lab is not repeated in the client. Only addresses
+//! come from the lab.
 
 #![expect(dead_code, reason = "each test file uses only some of the functions")]
 

@@ -11,7 +11,7 @@ use super::{Client, body, get, links, raw, text, with};
 
 const ENOUGH: u64 = 80 << 20;
 
-/// Decodes and counts zeros. Stops at [`ENOUGH`], which keeps the test fast.
+/// Reads zeros from a decoder and returns their number. Stops after [`ENOUGH`] bytes, so that the test is fast.
 fn unpacked(reader: impl Read) -> u64 {
     let mut reader = reader.take(ENOUGH);
     let mut piece = vec![0; 1 << 16];

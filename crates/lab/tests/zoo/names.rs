@@ -41,7 +41,7 @@ async fn message(lab: &Lab, name: &str, kind: RecordType) -> Message {
     Message::from_vec(&packet).unwrap()
 }
 
-/// The addresses and their TTLs.
+/// The IPv4 addresses of a name, each with its TTL.
 async fn addresses(lab: &Lab, name: &str) -> Vec<(Ipv4Addr, u32)> {
     let message = message(lab, name, RecordType::A).await;
     let records = message.answers.iter();
