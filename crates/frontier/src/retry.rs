@@ -11,7 +11,7 @@
 //! ```
 //!
 //! The defaults follow the papers: a time-out is retried after increasing delays, a page that is gone is not retried, a
-//! server that is down is retried after 12 hours, and a name that does not resolve after a week.
+//! server that is down is retried after 12 hours, and a name that does not exist is retried after a week.
 
 use std::time::Duration;
 

@@ -3,8 +3,9 @@
 //!
 //! It appends N pages (default 20,000), using the HTML files under DIR again and again. Every page gets a comment with
 //! its number, so that no page is a duplicate. It syncs after every 1,000 pages, as a crawl does. It prints pages and
-//! megabytes per second, the compression ratio, the processor time per page, and the bytes written to the disk per byte
-//! of page. The volumes are written to a temporary folder under TARGET. `bench/storage` runs it for a table of levels.
+//! megabytes per second, the compression ratio, the processor time per page, and the number of bytes written to the
+//! disk per byte of page content. The volumes are written to a temporary folder under TARGET. `bench/storage` runs this
+//! program once for each row of its table.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -12,7 +13,7 @@ use std::time::Instant;
 use aranha_volume::{Archive, Compression, Exchange, Options};
 use bytes::Bytes;
 
-/// The allocator that the binary uses too.
+/// The same allocator as in the binary `aranha`.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

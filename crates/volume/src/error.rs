@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::VolumeId;
 
 /// An operation on the archive failed. If writing fails with [`VolumeError::DiskFull`] or [`VolumeError::Io`], every
-/// later append fails with the same error, so that no exchange is missing between stored ones.
+/// later append fails with the same error, so that the sequence of stored exchanges has no gap.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum VolumeError {

@@ -17,8 +17,9 @@
 //! - A file under `archive/` without the suffix `.open` is complete and never written again.
 //! - One record is one gzip member or zstd frame. The records of an exchange are adjacent, and the response or revisit
 //!   record is the first of them.
-//! - A revisit record refers to a response that comes earlier in the same file, or is in a file that was durable before
-//!   this file was begun. No crash leaves a revisit record without its original.
+//! - A revisit record refers to a response that comes earlier in the same file, or to a response in another file that
+//!   was durable before the file of the revisit record was begun. No crash leaves a revisit record without its
+//!   original.
 //! - Memory is bounded by [`Options`] and by the size at which volumes are closed.
 //!
 //! Formats: ISO 28500:2017 (WARC 1.1), RFC 1952 (gzip members), RFC 8878 (zstd frames).

@@ -23,8 +23,8 @@ pub struct Options {
     /// Compression level: 1 to 12 for gzip (levels of libdeflate), 1 to 22 for zstd. Higher levels are slower and give
     /// smaller files.
     pub level: i32,
-    /// Number of threads that hash and compress. 0 = one per core, or one per two cores at the fast levels. Two more
-    /// threads write and finish volumes.
+    /// Number of threads that hash and compress. 0 means one thread per core, or one per two cores at the fast
+    /// compression levels. Two more threads write and finish volumes.
     pub threads: usize,
     /// Whether a payload that is already stored becomes a revisit record.
     pub dedupe: bool,

@@ -54,7 +54,7 @@ pub struct CheckReport {
     pub bytes: u64,
     /// The first 1,000 faults.
     pub faults: Vec<CheckFault>,
-    /// Number of all faults.
+    /// Total number of faults, including those that are not in `faults`.
     pub fault_count: u64,
     /// Files that an earlier repair could not repair, with the suffix `.damaged`.
     pub damaged_files: Vec<PathBuf>,
@@ -311,8 +311,8 @@ impl Checker {
         }
     }
 
-    /// Finds indexes whose volume is missing. The indexes are listed before the volumes: a volume exists before its
-    /// index, so no index of a new volume is reported.
+    /// Finds indexes whose volume is missing. The indexes are listed before the volumes. A volume exists before its
+    /// index does, so the index of a volume that is finished during the check is not reported.
     fn find_indexes_without_volume(&mut self) -> Result<(), VolumeError> {
         let indexes = files(&self.indexes)?;
         let volumes = self.reader.volumes()?;
@@ -338,7 +338,7 @@ impl Checker {
     }
 }
 
-/// The lines of an index with their line numbers. The key is the offset of the record.
+/// The lines of an index, each with its line number, by the offset of the record that the line describes.
 #[derive(Default)]
 struct IndexLines {
     by_offset: BTreeMap<u64, (u64, CdxjLine)>,
@@ -365,7 +365,7 @@ fn is_same_line(line: &CdxjLine, expected: &CdxjLine) -> bool {
             )
 }
 
-/// The files of a folder, sorted. An empty list if the folder does not exist.
+/// The files of a folder, sorted. Returns an empty list if the folder does not exist.
 fn files(folder: &Path) -> Result<Vec<PathBuf>, VolumeError> {
     let fault = |source| VolumeError::from_io(folder, source);
     let entries = match std::fs::read_dir(folder) {

@@ -157,7 +157,7 @@ fn the_index_has_the_same_captures_as_that_of_pywb() {
             ours += &fs::read_to_string(path).unwrap();
         }
     }
-    // The media type and the status are not compared, nor are responses to which aranha gave no payload digest.
+    // The media type and the status are not compared. Responses without a payload digest are skipped (`skip`).
     let captures = |text: &str, skip: &[&str]| -> BTreeSet<String> {
         let capture = |line: &str| {
             let (key, json) = line.split_once(" {").unwrap();

@@ -61,7 +61,7 @@ impl<'a> Admission<'a> {
         }
     }
 
-    /// Add a link. `None` if it cannot be decoded, or if a batch could not be stored.
+    /// Add a link. Returns `None` if the link cannot be decoded, or if a batch could not be stored.
     pub(super) fn take(&mut self, link: &RunLink<'_>) -> Option<()> {
         let new = match &mut self.seen {
             Some(seen) => seen.insert(link.key.0),

@@ -304,8 +304,8 @@ impl Store {
         Ok(brought_forward)
     }
 
-    /// Call `change` for every page of this kind. `change` returns the new kind of a page that it changed, and `None`
-    /// for an unchanged page. Returns the number of changed pages.
+    /// Call `change` for every page of the site that waits for this reason (`kind`). `change` returns the new kind of a
+    /// page that it changed, and `None` for an unchanged page. Returns the number of changed pages.
     fn later_change(
         &self,
         site: &mut SiteRow,

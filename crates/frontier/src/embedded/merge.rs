@@ -269,7 +269,7 @@ struct Consumed {
 }
 
 impl Consumed {
-    /// The newest link run that the site has consumed. Sites must be in ascending order.
+    /// The newest link run that the site has consumed. The caller must ask for sites in ascending order of their keys.
     fn of(&mut self, store: &Store, site: i64) -> Result<i64, StoreError> {
         if self.sites.last().is_none_or(|(last, _)| *last < site) {
             self.sites = store.sites_consumed(site, SITES_PER_QUERY)?;

@@ -87,8 +87,8 @@ const FILE: &str = "frontier.db";
 #[derive(Debug)]
 pub struct Embedded {
     /// Declared before `store`, so that it is dropped first: merge threads then close their read-only connections
-    /// before the writer closes. SQLite empties the write-ahead log when the last connection closes, which a read-only
-    /// connection cannot do.
+    /// before the writer closes. SQLite empties the write-ahead log when the last connection closes, but not if that
+    /// connection is read-only.
     inbox: Inbox,
     store: Store,
     options: Options,

@@ -1,9 +1,9 @@
 //! A deflate compressor for short records (RFC 1951, RFC 1952): the request and metadata records of every page.
 //!
-//! libdeflate is made for long inputs. For each record it clears a table of 128 kB and builds two Huffman codes. For
-//! these short records that takes a quarter of the time of compressing the page
-//! (docs/decisions/0009-where-the-processor-goes.md). This compressor has a table of 2 kB and uses the fixed Huffman
-//! code. Its output is ordinary gzip, 60 to 75 bytes longer per record.
+//! libdeflate is made for long inputs. For each record it clears a table of 128 kB and builds two Huffman codes. This
+//! compressor has a table of 2 kB and uses the fixed Huffman code. It compresses the short records of a page in 6 µs,
+//! libdeflate in 19 µs (docs/decisions/0009-where-the-processor-goes.md). Its output is ordinary gzip, 60 to 75 bytes
+//! longer per record.
 //!
 //! It also compresses the WARC header of a large response as the first block of the member. libdeflate compresses the
 //! response as the following blocks, so the header and the response need not be copied into one buffer.
@@ -86,7 +86,7 @@ impl ShortDeflater {
         }
     }
 
-    /// Appends the input as a gzip member. The input has at most [`MAX_SHORT`] bytes.
+    /// Appends the input as a gzip member. The input must have at most [`MAX_SHORT`] bytes.
     pub(crate) fn compress(&mut self, input: &[u8], packed: &mut Vec<u8>) {
         packed.extend_from_slice(&GZIP_HEADER);
         self.put_block(input, true, packed);
@@ -190,8 +190,8 @@ impl ShortInput {
         self.last_seen.fill(0);
     }
 
-    /// The eight bytes at a position, little endian. Positions are below [`MAX_SHORT`], so the remainder changes
-    /// nothing; it lets the compiler remove the bounds check.
+    /// The eight bytes at a position, little endian. Positions are below [`MAX_SHORT`], so `% MAX_SHORT` does not
+    /// change them; it lets the compiler remove the bounds check.
     fn eight_bytes(&self, at: usize) -> u64 {
         let eight = self.bytes[at % MAX_SHORT..].first_chunk();
         u64::from_le_bytes(*eight.expect("the array is eight bytes longer than the input"))

@@ -8,7 +8,7 @@ const BITS_PER_DIGEST: u64 = 12;
 /// Minimum filter size per digest, in bits. With fewer bits there would be too many false positives, so no filter is
 /// made.
 const MIN_BITS_PER_DIGEST: u64 = 4;
-/// Number of bits that are set per digest. Nine bits of the digest select each of them.
+/// Number of bits that are set in the filter for each digest. Each one is selected by nine bits of the digest.
 const PROBES: usize = 7;
 
 /// The bits of one cache line.

@@ -2,8 +2,8 @@
 //! docs/decisions/0004-duplicate-index.md).
 //!
 //! It has two parts:
-//! - *Recent payloads*, in memory: the entries for volumes that are not finished yet. After a crash, repair makes them
-//!   again from the volume.
+//! - *Recent payloads*, in memory: the entries for volumes that are not finished yet. After a crash, the repair
+//!   rebuilds these entries from the volume.
 //! - *Digest segments*, on disk: the entries for finished volumes. Each volume gives one sorted file ([`segment`]), and
 //!   eight files of one level are merged into one file of the next level.
 //!

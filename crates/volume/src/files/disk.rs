@@ -13,7 +13,7 @@ use crate::VolumeError;
 pub(crate) trait Disk: Debug + Send + Sync {
     /// Creates a file. Fails if it exists.
     fn create(&self, path: &Path) -> io::Result<Arc<dyn OutputFile>>;
-    /// Renames within a directory, replacing an existing file, and makes the rename durable.
+    /// Renames a file within its directory, replaces an existing file of the new name, and makes the rename durable.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Makes the entries of a directory durable.
     fn sync_directory(&self, path: &Path) -> io::Result<()>;
@@ -85,7 +85,8 @@ pub(crate) fn write_atomically(
         disk.rename(partial, path)
     });
     if result.is_err() {
-        // Frees the space on a full disk. If the removal fails too, only the first error is reported.
+        // The partial file is removed, to free its space if the disk is full. If the removal fails too, only the first
+        // error is reported.
         let _ = std::fs::remove_file(partial);
     }
     result.map_err(fault)

@@ -129,8 +129,8 @@ impl IndexEntry {
 }
 
 /// Digest and form under which later duplicates may refer to a stored response. The rule for new exchanges is in
-/// [`crate::record::payload`]. If this rule is stricter than that one, a payload may be stored a second time, which
-/// does no harm.
+/// [`crate::record::payload`]. Where this function is stricter than the rule for new exchanges, a payload may be stored
+/// a second time, which does no harm.
 fn original(record: &WarcRecord, digest: Digest) -> Option<(Digest, PayloadForm)> {
     if record.header("WARC-Truncated").is_some() {
         return None;
@@ -145,8 +145,8 @@ fn original(record: &WarcRecord, digest: Digest) -> Option<(Digest, PayloadForm)
     }
 }
 
-/// The media type of an entry: the identified one if there is one, else the one in `Content-Type`, else `unk` (unknown,
-/// in CDX).
+/// The media type of an entry: `identified` if it is not empty, otherwise the type in the `Content-Type` header. If
+/// there is no such type either, it is `unk`, the CDX word for unknown.
 pub(crate) fn media_type(identified: &str, head: &[u8]) -> Box<str> {
     let declared = || {
         let value = http::header(head, "content-type")?;

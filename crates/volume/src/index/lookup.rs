@@ -1,4 +1,4 @@
-//! Look-ups in a sorted CDXJ file by bisection. A look-up reads few pages, even of a large file.
+//! Look-ups in a sorted CDXJ file by bisection. A look-up reads only a few blocks, even if the file is large.
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Seek as _, SeekFrom};
@@ -13,7 +13,8 @@ pub(crate) fn reader_at(mut file: File, offset: u64) -> io::Result<BufReader<Fil
     Ok(BufReader::with_capacity(1 << 16, file))
 }
 
-/// The locations of a URL's captures in the index of one volume. Empty if the index does not exist.
+/// The locations of a URL's responses and revisit records, from the index of one volume. The list is empty if the index
+/// does not exist.
 pub(crate) fn captures(
     path: &Path,
     volume: VolumeId,
@@ -48,7 +49,8 @@ pub(crate) fn captures(
     }
 }
 
-/// Offset of a line that is at or shortly before the first line greater than or equal to `key`.
+/// Offset of a line at which a forward search for `key` can start. It is the first line that is not less than `key`, or
+/// a line shortly before that one.
 fn lower_bound(file: &File, key: &[u8]) -> io::Result<u64> {
     /// Bisection stops when the search range has at most this many bytes. The caller then reads line by line.
     const MAX_DISTANCE: u64 = 1 << 13;

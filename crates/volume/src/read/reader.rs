@@ -14,7 +14,7 @@ use crate::record::parsed::WarcRecord;
 use crate::record::revisit::{self, REFERS_TO_LOCATION};
 use crate::{Location, VolumeError};
 
-/// Reads the archive of a collection, also while a crawl writes it.
+/// Reads the archive of a collection, also while a crawl writes to it.
 #[derive(Debug)]
 pub struct ArchiveReader {
     archive: PathBuf,
@@ -93,8 +93,8 @@ impl ArchiveReader {
         let url = revisit
             .header("WARC-Refers-To-Target-URI")
             .unwrap_or_default();
-        // Both searches use the same list of volumes. With two lists, a volume that is closed between them could be
-        // missing in both searches.
+        // Both searches use the same list of volumes. If each search made its own list, both could miss a volume that
+        // is closed in between.
         let volumes = self.volumes()?;
         for location in self.captures_in(&volumes, url)? {
             if let Ok(record) = self.read(location)

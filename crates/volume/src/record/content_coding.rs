@@ -1,4 +1,5 @@
-//! Decodes the content coding of a stored body, for `aranha cat` and `text`: gzip, deflate, br, zstd, in any order.
+//! Decodes the content coding of a stored body, for `aranha cat` and `aranha text`: gzip, deflate, br, zstd, in any
+//! order.
 //!
 //! The output of every step is limited, so a small body cannot expand without bound. Decoding never fails: if a part of
 //! the body cannot be decoded, the result ends before that part.

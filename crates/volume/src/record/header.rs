@@ -1,5 +1,5 @@
-//! Writes header fields directly into the record. A page has about two dozen fields, and formatting each as a `String`
-//! would allocate memory that is freed at once.
+//! Writes header fields directly into the record. The records of a page have about two dozen fields. Formatting each
+//! field as a `String` would allocate memory that is freed at once.
 
 use std::io::Write as _;
 use std::net::IpAddr;

@@ -43,8 +43,8 @@ pub(crate) struct Revisit {
 
 impl Revisit {
     /// The revisit record of a 304 response, which refers to the earlier version. If the record of that version cannot
-    /// be read, the revisit record states only the URL, date and digest of the version. Other tools find it by URL and
-    /// date.
+    /// be read, the revisit record states only the URL, date and digest of the version. Other tools find that version
+    /// by URL and date.
     pub(crate) fn not_modified(
         volumes: &VolumeFolder,
         earlier: &EarlierVersion,
@@ -155,8 +155,8 @@ impl Original {
         })
     }
 
-    /// The response with the body of an earlier version. If that version is itself a revisit record, this is the record
-    /// to which it refers. `None` if the record cannot be read.
+    /// The response with the body of an earlier version. If that version is itself a revisit record, the function
+    /// returns the response to which it refers. `None` if the record of the version cannot be read.
     fn of_version(volumes: &VolumeFolder, location: Location) -> Option<Self> {
         let fields = header_at(volumes, location.volume, location.offset)?;
         let get = |name: &str| parsed::field(&fields, name);

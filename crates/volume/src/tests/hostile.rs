@@ -17,8 +17,8 @@ use crate::repair::contains_record;
 use crate::tests::sample::{folder, page, small_options, write_all};
 use crate::{Archive, ArchiveReader, check};
 
-/// The allocator that the binary uses too. The system's allocator maps new memory for every allocation above 32 MB,
-/// which would dominate the measured time.
+/// The same allocator as in the binary `aranha`. The system's allocator maps new memory for every allocation above 32
+/// MB, which would dominate the measured time.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

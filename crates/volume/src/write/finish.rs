@@ -1,8 +1,8 @@
 //! The thread that finishes full volumes. It writes the index of a volume, adds the digests to the duplicate index, and
 //! gives the volume its final name. Meanwhile the writer thread writes the next volume.
 //!
-//! Renaming is the last step. After a crash before it, the volume still has the suffix `.open`, and [`crate::repair`]
-//! repeats all steps.
+//! Renaming is the last step. If a crash happens before the renaming, the volume still has the suffix `.open`, and
+//! [`crate::repair`] repeats all steps.
 
 use std::io;
 use std::path::{Path, PathBuf};

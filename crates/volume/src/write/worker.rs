@@ -135,8 +135,8 @@ fn take_batch(queue: &Receiver<QueuedExchange>, batch: &mut Vec<QueuedExchange>)
     }
 }
 
-/// A position in the order of writing. When it is dropped, also because of a panic, it is sent to the writer, because
-/// the writer waits for every ticket number.
+/// A position in the order of writing. The ticket is sent to the writer when it is dropped, even if a panic drops it,
+/// because the writer waits for every ticket number.
 struct Ticket<'worker> {
     number: u64,
     writer: &'worker Sender<TicketedWrite>,

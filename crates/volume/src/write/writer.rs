@@ -307,8 +307,8 @@ mod tests {
                 let disk = FaultyDisk::with_free_bytes(free);
                 let (archive, stored) = fill(folder.path(), &disk).await;
                 disk.free.store(1 << 30, Ordering::SeqCst);
-                // The disk has space again, but appends still fail. Otherwise the exchanges that failed would be
-                // missing between stored ones.
+                // The disk has space again, but appends still fail. Otherwise the sequence of stored exchanges would
+                // have a gap.
                 assert!(matches!(
                     archive.append(page(1)).await,
                     Err(VolumeError::DiskFull { .. })
