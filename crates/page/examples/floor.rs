@@ -6,10 +6,11 @@
 //! ```
 //!
 //! PATHS has one path per line. Each of CONNECTIONS threads (default 4) keeps one connection, requests the next path,
-//! reads the page by `aranha_page` with the options of a crawl, computes both digests of a WARC record (payload and
+//! reads the page with `aranha_page` and the options of a crawl, computes both digests of a WARC record (payload and
 //! block), compresses the response at the crawl's default level, and appends it to one file in large writes. It uses
 //! no DNS, scope, courtesy pause or frontier, writes no WARC headers, index or log, and does not sync the file.
-//! `bench/run` compares the processor time per page of aranha and of this program. Responses must have a Content-Length, as nginx sends for files.
+//! `bench/run` compares the processor time per page of aranha and of this program. Responses must have a
+//! Content-Length, as nginx sends for files.
 
 use std::fs::File;
 use std::io::{self, Read, Write};

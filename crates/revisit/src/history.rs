@@ -38,8 +38,8 @@ pub struct PageVisit {
     /// Seed from which the variation of visit times is computed (F12). It is the page's key, or the site's key if all
     /// pages of a site are to be visited together.
     pub key: u64,
-    /// For an entry page under `selective`: [`SiteHistory::share`](crate::SiteHistory::share). It lowers the number of
-    /// rounds between visits (Bouras 5).
+    /// The [`SiteHistory::share`](crate::SiteHistory::share) of the site, if the page is an entry page and the policy
+    /// is `selective`. It lowers the number of rounds between visits (Bouras 5).
     pub inner: Option<f32>,
     /// Whether the site is fast, see [`Schedule::quick`](crate::Schedule::quick). Changed pages of a fast site join the
     /// next quick round.

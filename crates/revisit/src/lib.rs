@@ -8,7 +8,7 @@
 //! - **Deterministic.** No clock, no random numbers, no I/O. The same history and visit give the same time on every
 //!   node. `optimal` also reads its [`Census`], which is stored across restarts.
 //! - **The next visit is always later than the last one.**
-//! - **Signals only bring a visit forward.**
+//! - **A signal can make a visit earlier, never later.**
 //!
 //! The engine is responsible for courtesy, retries after failures, conditional requests and the detection of changes.
 //!

@@ -57,7 +57,7 @@ fn inverse(share: f64) -> f64 {
     r
 }
 
-/// Page counts by rate of change and importance, stored across restarts. If it is lost, it can be rebuilt from the
+/// Page counts by rate of change and importance, stored across restarts. A lost census can be rebuilt from the
 /// histories with [`Schedule::count_known`](crate::Schedule::count_known).
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Census {
@@ -95,7 +95,7 @@ pub(crate) struct Market {
 }
 
 impl Market {
-    /// `budget` is in requests a day, `least` and `most` bound the interval in days.
+    /// `budget` is in requests a day. `least` and `most` are the shortest and longest interval in days.
     pub(crate) fn new(budget: f64, least: f64, most: f64) -> Self {
         Market {
             counts: (0..=RATES * WEIGHTS).map(|_| AtomicU32::new(0)).collect(),
@@ -127,14 +127,14 @@ impl Market {
         f64::from_bits(self.price.load(Relaxed))
     }
 
-    /// Removes from the census a page that is gone.
+    /// Removes a page that is gone from the census.
     pub(crate) fn leave(&self, cell: &mut u16) {
         if *cell != 0 {
             self.move_to(cell, 0);
         }
     }
 
-    /// Adds to `cell` the pages that were counted in it before a restart.
+    /// Restores the count of a cell after a restart: adds `pages` pages to `cell`.
     pub(crate) fn count_known(&self, cell: u16, pages: u32) {
         if (1..=RATES * WEIGHTS).contains(&usize::from(cell)) {
             self.add(cell, pages);
@@ -148,8 +148,8 @@ impl Market {
         self.pages.fetch_add(u64::from(pages), Relaxed);
     }
 
-    /// Removes a page from a cell. If the cell is already empty, it stays empty: this happens if the census was lost
-    /// and counting started again at zero.
+    /// Removes a page from a cell. If the cell is already empty, it stays empty. A cell can be empty although a
+    /// page refers to it: if the census was lost, counting started again at zero.
     fn take(&self, cell: u16) {
         if !(1..=RATES * WEIGHTS).contains(&usize::from(cell)) {
             return;
@@ -282,7 +282,7 @@ impl Cell {
     }
 }
 
-/// The row of a cell; `cell` is not 0.
+/// The row of a cell. `cell` must not be 0.
 fn row(cell: u16) -> usize {
     usize::from(cell - 1) / WEIGHTS
 }

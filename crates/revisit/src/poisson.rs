@@ -175,7 +175,8 @@ mod tests {
 
     #[test]
     fn rates_above_one_change_per_visit_are_estimated() {
-        // The page changes every two days and is visited every five. Changes per visit would give at most 0.2 a day.
+        // The page changes every two days and is visited every five. The naive estimate,
+        // changes per visit, would be at most 0.2 changes a day.
         let mean = (0..20)
             .map(|seed| learn(&observe(0.5, 5.0, 60, seed)))
             .sum::<f64>()

@@ -38,7 +38,7 @@ impl Rounds {
         self.length
     }
 
-    /// Length of the first part of a round, in which its visits are.
+    /// Length in milliseconds of the first part of a round. All visits of the round are planned in this part.
     pub(crate) fn spread(self) -> i64 {
         (self.spread * self.length as f64) as i64
     }

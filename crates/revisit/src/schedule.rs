@@ -29,12 +29,13 @@ pub struct Schedule {
     market: Option<Market>,
 }
 
-/// The revisits that a crawl takes before they are due: pages that meet both conditions.
+/// Selects the pages that a crawl revisits before they are due: those that meet both conditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EarlyVisits {
     /// The page is due at this time or before, unix milliseconds.
     pub due_by: i64,
-    /// The last visit of the page was at this time or before. So a page is not visited twice in a round.
+    /// The last visit of the page was at this time or before, unix milliseconds. This condition prevents two visits of
+    /// a page in one round.
     pub visited_by: i64,
 }
 
@@ -110,10 +111,11 @@ impl Schedule {
         self.rounds.time_in_round(self.rounds.number(at) + 1, key)
     }
 
-    /// Which revisits a crawl that starts at `now` and then ends takes before they are due. `None` if it takes none.
+    /// Selects the pages that a crawl revisits before they are due. The crawl starts at `now` and is not continuous.
+    /// `None` if the crawl revisits no page early.
     ///
-    /// Due times move within the first part of each round (`spread`), so a crawl at the same time every day would
-    /// otherwise come too early on some days.
+    /// The due time of a page varies within the first part of each round (`spread`). Without early visits, a crawl that
+    /// starts at the same time every day would start before the due time on some days and miss the page.
     pub fn early_visits(&self, now: i64) -> Option<EarlyVisits> {
         if !matches!(
             self.options.policy,

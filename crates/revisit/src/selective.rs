@@ -1,8 +1,8 @@
 //! `selective`: decides whether the inner pages of a site are visited when its entry page has not changed (I2; Bouras
 //! 3.3 and 5).
 //!
-//! If the entry page changed, the inner pages are visited. If it did not change or was skipped, the inner pages are
-//! visited if the expected share of changed pages reaches a threshold, 40% at first. Bouras looks up the changed pages
+//! If the entry page changed, the inner pages are visited. If it did not change or was skipped, they are visited only
+//! when the expected share of changed pages reaches a threshold, 40% at first. Bouras looks up the changed pages
 //! in a database. Here the expected share is computed from the share of pages that changed per round in past rounds.
 //! One inner page in eight is visited in every round, always the same pages, so that the observed share stays current.
 //! After each full visit (a round in which all inner pages were visited), the threshold moves towards the share of
@@ -10,8 +10,8 @@
 //!
 //! For each site the engine calls in every round: [`Schedule::open_round`](crate::Schedule::open_round) after the entry
 //! page was visited or skipped, [`Schedule::visits_inner_page`](crate::Schedule::visits_inner_page) for each inner page
-//! that is due, and [`SiteHistory::count_inner_visit`] for each one visited. When it plans the next visit of the entry
-//! page, it passes [`SiteHistory::share`].
+//! that is due, and [`SiteHistory::count_inner_visit`] for each one visited. When the engine plans the next visit of
+//! the entry page, it passes [`SiteHistory::share`] as [`PageVisit::inner`](crate::PageVisit::inner).
 
 use serde::{Deserialize, Serialize};
 

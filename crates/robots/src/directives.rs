@@ -1,9 +1,9 @@
 //! Directives of a single page: the robots meta tag and the `X-Robots-Tag` header (R2; Viuva Negra 5.4, `CoBWeb` 2.4).
 //!
-//! `nofollow` is obeyed; the other directives are only recorded. Both forms can be addressed to a single agent: the
+//! `nofollow` is obeyed; the other directives are only recorded. Tag and header can be addressed to a single agent: the
 //! meta tag by its name (`<meta name="googlebot" …>`), the header by a prefix (`googlebot: noindex`). Directives with
-//! values (`unavailable_after: …`, `max-snippet:20`) are ignored. Their dates contain colons and commas, which must not
-//! be read as agent names.
+//! values (`unavailable_after: …`, `max-snippet:20`) are ignored. A date in such a value contains commas and colons,
+//! and the text before a colon must not be read as an agent name.
 
 use std::ops::{BitOr, BitOrAssign};
 

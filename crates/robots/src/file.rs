@@ -19,7 +19,7 @@ use crate::rules::{RobotsRules, Rule};
 const MAX_FILE_SIZE: usize = 500 * 1024;
 /// Maximum number of remarks kept per file. An HTML page served as robots.txt would have thousands.
 const MAX_REMARKS: usize = 100;
-/// Longest Crawl-delay: one day, after which robots.txt is fetched again.
+/// A longer Crawl-delay is shortened to one day, because robots.txt is fetched again after one day.
 const MAX_DELAY: Duration = Duration::from_hours(24);
 
 /// A parsed file; [`Robots::agent`] extracts the rules of one agent.
@@ -118,12 +118,12 @@ impl Robots {
         robots
     }
 
-    /// Allows everything, for a file that is unavailable (4xx).
+    /// Returns rules that allow everything. They are used if robots.txt is unavailable (4xx).
     pub fn allow_all() -> Robots {
         Robots::default()
     }
 
-    /// Denies everything, for a file that is unreachable.
+    /// Returns rules that deny everything. They are used if robots.txt is unreachable.
     pub fn deny_all() -> Robots {
         let everything = Rule {
             allow: false,

@@ -133,7 +133,7 @@ fn directives() {
     }
 }
 
-/// Bytes beyond the limit are not read, neither in a file of many lines nor in one with a very long line.
+/// Bytes beyond the limit are not read, whether the file has many lines or one very long line.
 #[test]
 fn beyond_the_limit() {
     let head = "User-agent: *\nDisallow: /x\n";

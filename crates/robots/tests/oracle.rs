@@ -1,8 +1,10 @@
-//! Compares this crate with two published parsers (oracles), only on files that the oracle is known to parse correctly.
+//! Compares this crate with two published parsers (oracles). Each oracle gets only files that it is known to parse
+//! correctly.
 //!
-//! The generated files do not contain: versions and words after an agent name, `Crawl-delay` between agents, and rules
-//! without a slash, because both oracles fail there. Files for `texting_robots` also contain no percent-encoding and no
-//! empty `Disallow`, because it reads an empty `Disallow` beside other rules as `Allow: /`.
+//! The generated files contain no version or other word after an agent name, no `Crawl-delay` between agents, and no
+//! rule without a slash, because both oracles fail on these. Files for `texting_robots` also contain no
+//! percent-encoding and no empty `Disallow`, because `texting_robots` reads an empty `Disallow` beside other rules as
+//! `Allow: /`.
 
 use aranha_robots::Robots;
 use proptest::prelude::*;
@@ -15,7 +17,7 @@ fn path(pieces: &'static [&'static str], most: usize) -> impl Strategy<Value = S
 }
 
 /// Patterns and paths are built from few letters, so that they match often. `ENCODED` has no `?`: in a query, the RFC
-/// requires matches that the oracle does not find (tested in `corpus.rs`).
+/// requires matches that `robotxt` does not find (tested in `corpus.rs`).
 const PLAIN: &[&str] = &["a", "b", "/", "ab", ".php", "?", "=", "*", "*a"];
 const ENCODED: &[&str] = &[
     "a", "b", "/", "%61", "%7E", "~", "%2F", "%2f", "é", "%C3%A9", "%c3%a9", "*", "%zz",

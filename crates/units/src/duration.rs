@@ -116,18 +116,18 @@ pub fn format(duration: Duration) -> String {
     text
 }
 
-/// For `#[serde(with = "aranha_units::duration")]` on a `Duration`.
+/// Used by `#[serde(with = "aranha_units::duration")]` on a `Duration`.
 pub fn serialize<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&format(*duration))
 }
 
-/// For `#[serde(with = "aranha_units::duration")]` on a `Duration`.
+/// Used by `#[serde(with = "aranha_units::duration")]` on a `Duration`.
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     let text = String::deserialize(deserializer)?;
     parse(&text).map_err(de::Error::custom)
 }
 
-/// For `#[serde(with = "aranha_units::duration::option")]` on an `Option<Duration>`.
+/// Used by `#[serde(with = "aranha_units::duration::option")]` on an `Option<Duration>`.
 pub mod option {
     use super::{Deserialize, Deserializer, Duration, Serializer, de, format, parse};
 
@@ -152,7 +152,7 @@ pub mod option {
     }
 }
 
-/// For `#[serde(with = "aranha_units::duration::list")]` on a `Vec<Duration>`.
+/// Used by `#[serde(with = "aranha_units::duration::list")]` on a `Vec<Duration>`.
 pub mod list {
     use super::{Deserialize, Deserializer, Duration, Serializer, de, format, parse};
 

@@ -91,7 +91,7 @@ pub fn format(bytes: u64) -> String {
     format!("{}{unit}", bytes / scale)
 }
 
-/// For `#[serde(with = "aranha_units::size")]`.
+/// Used by `#[serde(with = "aranha_units::size")]`.
 pub fn serialize<T, S>(size: &T, serializer: S) -> Result<S::Ok, S::Error>
 where
     T: Copy + TryInto<u64>,
@@ -103,7 +103,8 @@ where
     serializer.serialize_str(&format(bytes))
 }
 
-/// For `#[serde(with = "aranha_units::size")]`. Reads a string with an optional unit, or an integer number of bytes.
+/// Used by `#[serde(with = "aranha_units::size")]`. Reads a string with an optional unit, or an integer number of
+/// bytes.
 pub fn deserialize<'de, T, D>(deserializer: D) -> Result<T, D::Error>
 where
     T: TryFrom<u64>,

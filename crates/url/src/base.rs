@@ -54,8 +54,8 @@ impl Base {
         }
     }
 
-    /// The base with `<base href>` applied. The href is ignored if it is malformed, has another scheme than http and
-    /// https (browsers ignore it too), or is longer than any link may be.
+    /// The base with `<base href>` applied. The href is ignored if it is malformed, has a scheme other than http and
+    /// https (browsers ignore it too), or gives a URL of more than 64 KiB.
     #[must_use]
     pub fn with_href(&self, base_href: &str) -> Base {
         match self.url().join(base_href) {

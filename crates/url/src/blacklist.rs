@@ -12,8 +12,8 @@
 //! 2001:db8::1
 //! ```
 //!
-//! Domains and address ranges may be many: a domain is checked with one or two hash look-ups per label, an address with
-//! one look-up for each prefix length (such as `/24`) that occurs in the list.
+//! A list may contain many domains and address ranges. A domain is checked with one or two hash look-ups per label, an
+//! address with one look-up for each prefix length (such as `/24`) that occurs in the list.
 
 use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;

@@ -29,8 +29,8 @@ use crate::rejected::Rejected;
 use crate::rules::UrlRules;
 use crate::session::SessionNames;
 
-/// If a length limit is set, text longer than this and longer than the limit is rejected without parsing, because some
-/// pages have megabytes in a `href`.
+/// If `UrlRules::max_length` is set, text that is longer than both this constant and `max_length` is rejected without
+/// parsing, because some pages have megabytes in a `href`.
 pub(crate) const MAX_TEXT_LENGTH: usize = 1 << 16;
 
 /// The compiled [`UrlRules`], shared by all visits.

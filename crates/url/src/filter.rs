@@ -45,7 +45,7 @@ pub struct FilterError {
     pub column: usize,
     /// The error.
     pub problem: String,
-    /// How to correct it.
+    /// How to correct the expression.
     pub hint: String,
 }
 

@@ -459,7 +459,7 @@ mod tests {
         check("http://news.example.org/", [true, false]);
         check("http://example.org?a", [false; 2]);
         check("https://www.example.org#a", [false; 2]);
-        // These links cannot be decided from their text.
+        // The text of these links does not show whether they are out of reach.
         for href in [
             "http://a.test:81/",
             "http://example.net:80/",
@@ -478,7 +478,8 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// The test runs with and without folding of `www.`, because a scope does not know the rules of its URLs.
+        /// The test runs with and without folding of `www.`, because a scope does not know whether the
+        /// canonicaliser folds `www.`.
         #[test]
         fn a_link_out_of_reach_is_judged_outside(
             scheme in "https?://|//|HTTP://|http:/| http://",

@@ -13,8 +13,8 @@ pub fn surt(url: &str) -> String {
 /// Fast path for URLs without escapes, dot segments and other special cases. Nearly all canonical URLs are of this
 /// kind. Returns `None` for any other URL. The result equals that of [`any_surt`].
 fn plain_surt(url: &str) -> Option<String> {
-    // The loop has no early exit, so that the compiler can vectorise it. An opening parenthesis may start a session
-    // identifier.
+    // The loop has no early exit, so that the compiler can vectorise it. A URL with an opening
+    // parenthesis is left to `any_surt`, because the parenthesis may start a session identifier.
     let plain =
         |plain, byte: u8| plain & (byte.is_ascii_graphic() && !matches!(byte, b'%' | b'#' | b'('));
     let (rest, default) = match url.strip_prefix("http") {
@@ -309,7 +309,8 @@ fn push_query(key: &mut Vec<u8>, mut query: Vec<u8>) {
     }
 }
 
-/// Removes the last `name` with a value of exactly this length, and the `&` after it.
+/// Finds the last occurrence of `name` (which includes the `=`) that is followed by a value of exactly `length` valid
+/// bytes. Removes this name, its value and the `&` after the value.
 fn strip_value(query: &mut Vec<u8>, name: &[u8], length: usize, valid: fn(&u8) -> bool) {
     let found = memchr::memmem::rfind_iter(query, name).find(|start| {
         let value = &query[start + name.len()..];

@@ -22,24 +22,24 @@ pub(crate) struct Measurements {
     pub(crate) requests: f64,
     /// Visits after the warm-up that found a change.
     pub(crate) changes_found: f64,
-    /// The part of `changes_found` on inner pages in rounds in which the entry page had not changed.
+    /// Changes found on inner pages, after the warm-up, in rounds in which the entry page had not changed.
     pub(crate) hidden_changes_found: f64,
-    /// Share of the time that a page is fresh, mean over pages.
+    /// Share of the time during which a page is fresh, averaged over all pages.
     pub(crate) freshness: f64,
     /// Like `freshness`, for inner pages only.
     pub(crate) inner_freshness: f64,
     /// Days since the first change that the crawl has not seen (0 while the page is fresh), as a mean over pages and
     /// time.
     pub(crate) age: f64,
-    /// Share of the time that a page is stale, weighted by importance.
+    /// Share of the time during which a page is stale, averaged over all pages with their importance as weight.
     pub(crate) staleness: f64,
-    /// By kind of page, in the order of `ChangeKind::ALL`: visits and stale days after the warm-up.
+    /// Visits and stale days after the warm-up, for each kind of page in the order of `ChangeKind::ALL`.
     pub(crate) kinds: [[f64; 2]; 6],
-    /// By week from the start: freshness, age, staleness, visits per day.
+    /// Freshness, age, staleness and visits per day, for each week from the start.
     pub(crate) weeks: Vec<[f64; 4]>,
 }
 
-/// The crawl's copies of all pages, and sums over time.
+/// The crawl's copies of all pages, and the sums of their stale time and age so far.
 struct Copies<'a> {
     web: &'a ChangingWeb,
     /// End of the warm-up, in days.
@@ -158,13 +158,13 @@ impl<'a> Copies<'a> {
     }
 }
 
-/// A simulated web, and two periods in days that are the same for all crawls of it.
+/// What all crawls of an experiment share: the simulated web and two periods, in days.
 #[derive(Clone, Copy)]
 pub(crate) struct PolicyExperiment<'a> {
     pub(crate) web: &'a ChangingWeb,
     /// The warm-up ends on this day; nothing is measured before it.
     pub(crate) warm_up: f64,
-    /// All first visits are within this period.
+    /// Every page is visited for the first time before this day. `in_rounds` does not use this value.
     pub(crate) first_visits: f64,
 }
 

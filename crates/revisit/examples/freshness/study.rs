@@ -14,7 +14,7 @@ use crate::{
     web::ChangingWeb,
 };
 
-/// Days between two visits of a page with uniform visits.
+/// Days between two visits of a page if all pages are visited equally often (uniform visits).
 pub(crate) const UNIFORM_INTERVAL: f64 = 10.0;
 /// Bound for the weighted staleness of `optimal`, relative to uniform visits.
 pub(crate) const MAX_OF_UNIFORM: f64 = 0.70;
@@ -34,11 +34,11 @@ pub(crate) struct Study<'a> {
 pub(crate) struct Saving {
     /// Length of a round in days.
     pub(crate) round: f64,
-    /// All pages in every round.
+    /// The crawl that visits all pages in every round.
     pub(crate) everything: Measurements,
-    /// `frequency` with the same rounds.
+    /// The crawl with `frequency` and rounds of the same length.
     pub(crate) same_round: Measurements,
-    /// `frequency` with the longest rounds that give the same freshness.
+    /// The crawl with `frequency` and rounds of `shorter_round` days, the longest that give the same freshness.
     pub(crate) same_freshness: Measurements,
     pub(crate) shorter_round: f64,
 }

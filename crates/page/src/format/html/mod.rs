@@ -2,8 +2,8 @@
 //!
 //! The `tokenizer` passes slices of the document to [`HtmlReader`]. One reused `CurrentTag` collects the attributes of
 //! a tag, text goes directly to the `TextBuilder`, and `extract` takes links and metadata from each complete tag. No
-//! tree is built. A browser uses its tree to know which elements are open (WHATWG HTML, 13.2.6). Instead of
-//! a tree, the reader keeps the current raw text element, and counts of open elements such as `<svg>`, `<math>`,
+//! tree is built. A browser uses its tree to know which elements are open (WHATWG HTML, 13.2.6). Instead of a
+//! tree, the reader keeps the current raw text element, and counts of open elements such as `<svg>`, `<math>`,
 //! `<noscript>` and `<template>`.
 //!
 //! **Invariants.** Each token takes time proportional to its length. Nested elements are counted; there is no stack of
