@@ -120,7 +120,7 @@ pub(crate) async fn request(
             }
         }
     }
-    // Too many redirects, or one without a usable target, count as 404 (RFC 9309, 2.3.1.2).
+    // More redirects than `MAX_REDIRECTS`, or a redirect without a usable target, count as 404 (RFC 9309, 2.3.1.2).
     fetch.file.status = 404;
     fetch
 }

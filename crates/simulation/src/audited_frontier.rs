@@ -17,7 +17,7 @@ use crate::wait_audit::{CheckedOutSite, WaitAudit};
 pub struct AuditedFrontier {
     inner: Embedded,
     waits: Arc<Mutex<WaitAudit>>,
-    /// Sites of seeds that have been checked out in this crawl.
+    /// Seed sites that this crawl has checked out.
     visited_seeds: HashSet<SiteKey>,
 }
 

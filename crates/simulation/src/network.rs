@@ -98,7 +98,7 @@ impl Simulation for SimulatedWeb {
     fn respond(&self, now: i64, target: SocketAddr, request: &[u8]) -> SimulatedResponse {
         let (path, host) = path_and_host(request);
         let number = SimulatedSite::number(&self.plan, host);
-        // The number always exists, because host names that are not in the plan have no address.
+        // `number` is never `None`, because host names that are not in the plan have no address.
         let site = SimulatedSite::of(&self.plan, number.unwrap_or_default());
         let mut jitter = Chance::of(self.plan.seed, &[4, now as u64, u64::from(site.number)]);
         let mut delay_ms = u64::from(site.latency_ms) / 2;

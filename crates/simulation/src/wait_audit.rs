@@ -15,7 +15,7 @@ const BUCKETS: usize = 41 * BUCKETS_PER_DOUBLING as usize;
 /// the check-in of the site may not have been written yet. Also, a check-out examines a limited number of sites; if
 /// none of them has new links, the next call examines the others.
 const TOLERANCE_MS: i64 = 10_000;
-/// Resolution of the history of visits. Rounding can only lower the bound.
+/// Resolution of the history of visits. Rounding can only lower the bound, so it hides no starved site.
 const HISTORY_STEP_MS: i64 = 10_000;
 /// Number of steps in the history of visits.
 const HISTORY_STEPS: usize = 1 << 15;

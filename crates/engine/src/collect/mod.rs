@@ -46,8 +46,8 @@ pub(crate) struct FetchTask {
     pub(crate) url: CanonUrl,
     pub(crate) page: Pending,
     pub(crate) cookie: Option<String>,
-    /// Whether the links of the page are followed. They are not if its site is blocked or `thresholds.depth` is reached
-    /// (D5).
+    /// Whether the links of the page are followed. They are not followed if its site is blocked or `thresholds.depth`
+    /// is reached (D5).
     pub(crate) follow_links: bool,
     /// Whether the words of the page are read for the trap check.
     pub(crate) read_words: bool,
@@ -71,7 +71,7 @@ pub(crate) struct FinishedTask {
     pub(crate) page: Pending,
     pub(crate) url: CanonUrl,
     pub(crate) took: Duration,
-    /// The end of the response: the courtesy pause starts here.
+    /// The end of the response, at which the courtesy pause starts.
     pub(crate) ended: Instant,
 }
 

@@ -1,4 +1,5 @@
-//! One request for a page or a robots.txt file: DNS lookup, address gate, load limit, HTTP.
+//! One request for a page or a robots.txt file: DNS lookup, address gate (`courtesy/address_gate.rs`), load limit,
+//! HTTP.
 //!
 //! **Every request to a web server passes the gate of the server's address** (invariant 2).
 

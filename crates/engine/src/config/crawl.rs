@@ -45,9 +45,9 @@ pub struct CrawlOptions {
     /// Files with one black list entry per line. Relative paths are relative to the configuration file.
     pub blacklist_files: Vec<PathBuf>,
 
-    /// Sites visited at the same time.
+    /// Maximum number of sites that are visited at the same time.
     pub sites: usize,
-    /// Parallel requests to one site. Use more than 1 only with the consent of the site's owner.
+    /// Maximum number of parallel requests to one site. Use more than 1 only with the consent of the site's owner.
     pub connections: usize,
     /// Maximum download rate in bytes per second, over all sites.
     #[serde(with = "limit::size")]

@@ -100,7 +100,7 @@ impl ConfigLayer {
         }
     }
 
-    /// Makes one layer of each flag of the command line.
+    /// Makes one layer from each flag of the command line.
     pub(super) fn flags(flags: &FlagValues) -> Result<Vec<Self>, ConfigError> {
         flags.0.iter().map(Self::flag).collect()
     }

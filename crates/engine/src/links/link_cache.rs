@@ -2,8 +2,8 @@
 //!
 //! A recognised link needs no canonicalisation and no scope check, because its target is known. One table of fixed size
 //! serves all visits. A new entry overwrites an old one; a link that is no longer in the table is processed like a new
-//! one. The id of a link depends on the lease. If a lease is lost, pages that were admitted under it may not be checked
-//! in, so later visits must not find its entries.
+//! one. The id of a link depends on the lease. If a lease is lost, pages that were admitted under it are perhaps never
+//! checked in, so later visits must not find the entries of that lease.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

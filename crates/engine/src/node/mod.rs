@@ -199,7 +199,8 @@ impl Node {
             self.frontier
                 .call(move |frontier| frontier.revisit_until(now))
                 .await;
-            // Pages that are due in the next hours are taken now. The next crawl may be a whole round away.
+            // Revisits that are due within the next hours are made in this crawl, because the next crawl may be a whole
+            // round away.
             if let Some(early) = context.policy.schedule.early_visits(now) {
                 let (until, visited_by) = (early.due_by, early.visited_by);
                 self.frontier

@@ -1,4 +1,5 @@
-//! `logs/crawl.log`: one line per fetch with the twelve fields of Heritrix, so that its tools can read the file (F13).
+//! `logs/crawl.log`: one line per fetch with the twelve fields of Heritrix, so that Heritrix's tools can read the file
+//! (F13).
 //!
 //! ```text
 //! time status size url hop via type visit fetched+ms digest source notes

@@ -131,7 +131,7 @@ impl Notices {
         let _ = self.sender.try_send(notice);
     }
 
-    /// The log, for events that are not notices.
+    /// The event log. Events that are not notices are appended to it directly.
     pub(crate) fn log(&self) -> Arc<EventLog> {
         Arc::clone(&self.log)
     }

@@ -45,7 +45,8 @@ const WARM_UP_PAGES: u32 = 8;
 const MAX_WORDS: usize = 16 << 10;
 /// Maximum number of hashes of texts in memory. When it is reached, all are dropped.
 const MAX_TEXTS: usize = 64 << 10;
-/// Maximum number of sketches in memory, from the latest pages. They are compared to find near duplicates.
+/// Number of latest pages whose sketches are kept in memory. A page is a near duplicate if its sketch is similar to one
+/// of these.
 const MAX_SKETCHES: usize = 32;
 /// Number of pages with links after which the check for links back begins. Honest sites may begin with 24 lists of
 /// links without a menu, but rarely with 100.

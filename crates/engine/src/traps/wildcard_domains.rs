@@ -20,6 +20,7 @@ use crate::traps::novelty::{MIN_LINKED_PAGES_OF_HOSTS, Novelty, Reading, Trap};
 /// Number of visited hosts of a domain after which an invented name is resolved.
 const HOSTS_BEFORE_TEST: usize = 8;
 /// Maximum number of domains in memory. When it is reached, domains that are neither wildcards nor blocked are dropped.
+/// If there are no such domains, all are dropped.
 const MAX_DOMAINS: usize = 64 << 10;
 /// Maximum number of hosts in memory for one wildcard domain.
 const MAX_HOSTS: usize = 64 << 10;

@@ -79,7 +79,7 @@ impl Visit {
         true
     }
 
-    /// Admits the target of a redirect, which may be in this site or another.
+    /// Admits the target of a redirect, which may be on this site or on another.
     pub(super) fn admit_redirect(
         &mut self,
         redirect: &RedirectTarget,

@@ -12,8 +12,8 @@ use crate::collect::FetchTask;
 use crate::status::tally::add;
 use crate::verdict::decide_pass_over;
 
-/// A page beyond the quota of its site (`crawl.pages_per_site`) is not looked at again before this time has passed, in
-/// milliseconds. By then the user may have raised the quota.
+/// Minimum wait of a page beyond the quota of its site (`crawl.pages_per_site`), in milliseconds: one day. By then the
+/// user may have raised the quota.
 const QUOTA_WAIT_MS: i64 = 24 * 3600 * 1000;
 
 impl Visit {

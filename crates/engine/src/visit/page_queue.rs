@@ -137,7 +137,8 @@ impl PageQueue {
         Some(page)
     }
 
-    /// Makes the report for a check-in with these pages in flight. From now on all pages count as acked.
+    /// Makes the report for a check-in with these pages in flight. From now on all pages of the queue count as acked,
+    /// that is, as contained in the frontier's window.
     ///
     /// The acked pages can stay in the window only if no page is in flight, or if one page is in flight and is directly
     /// before them in the window. Otherwise the report contains all pages.
