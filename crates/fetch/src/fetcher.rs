@@ -315,7 +315,7 @@ impl Fetch<'_> {
             }
             self.timings.reused = false;
         }
-        // Boxed, because these futures are large and most fetches reuse a connection.
+        // Boxed, because these futures are large, and a fetch that reuses a connection does not need them.
         let connection = Box::pin(self.open(request)).await?;
         let exchanged = Box::pin(self.exchange(session, connection, &head)).await;
         self.finish(exchanged)

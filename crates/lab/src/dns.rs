@@ -1,9 +1,9 @@
 //! The lab's DNS server, over UDP and TCP on one port of 127.0.0.1.
 //!
-//! Every name of the plan has one A record. The bare name of a `www.` host exists without records. Other names do not
-//! exist. Responses repeat the question and keep the upper and lower case of its name. Negative responses have a SOA
-//! record, which limits their lifetime in caches. The response for the name of a hazard comes from the hazard
-//! ([`Hazard::resolve`](crate::Hazard)). `packet.rs` encodes the messages.
+//! Every name of the plan has one A record. If a site has only a name with `www.`, the bare name exists but has no
+//! records. Other names do not exist. Responses repeat the question and keep the upper and lower case of
+//! its name. Negative responses have an SOA record, which limits their lifetime in caches. The response for the name of
+//! a hazard comes from the hazard ([`Hazard::resolve`](crate::Hazard)). `packet.rs` encodes the messages.
 
 use std::io;
 use std::net::Ipv4Addr;

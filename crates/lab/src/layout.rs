@@ -27,7 +27,7 @@ pub(crate) enum LeafFeature {
     Inline,
     /// Links to a chain of redirects.
     Chain,
-    /// Links to an old URL of this leaf, which redirects here.
+    /// Links to an old URL of this leaf. The old URL redirects to the leaf.
     Moved,
     /// Links to a page that is gone (410) and to one that never existed (404).
     Broken,

@@ -93,8 +93,8 @@ pub struct Violation {
     pub first: LoggedRequest,
     /// The request that came too early.
     pub second: LoggedRequest,
-    /// Time from the end of the first response to the first byte of the second request. Zero when the
-    /// two exchanges overlap.
+    /// Time from the end of the first response to the first byte of the second request. Zero when the two
+    /// exchanges overlap.
     pub gap: Duration,
 }
 

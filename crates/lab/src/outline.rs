@@ -126,8 +126,8 @@ fn links_to_hazards(writer: &mut LinkWriter<'_>, web: &Web, site: &Site) {
     }
 }
 
-/// A section links to its leaves at even positions. The leaf at the next, odd position is linked from the leaf before
-/// it. If that leaf is `nofollow`, the section links to both.
+/// The outline of a section. The section links to its leaves at even positions, and each of these leaves links to the
+/// next leaf. If the links of a leaf must not be followed (`nofollow`), the section also links to the next leaf.
 fn section(web: &Web, site: &Site, section: usize) -> Outline {
     let mut writer = LinkWriter::new(web, site, &site.page_path(section + 1));
     writer.asset(Markup::Style, "/style.css");

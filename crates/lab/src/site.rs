@@ -33,7 +33,7 @@ pub(crate) enum SchemeSupport {
     Secure,
 }
 
-/// How the end of a body is signalled.
+/// How a site marks the end of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SiteFraming {
     /// `Content-Length`.

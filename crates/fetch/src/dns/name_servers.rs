@@ -228,13 +228,13 @@ impl ServerHealth {
         self.failures.load(Ordering::Relaxed) == 0
     }
 
-    /// Whether this query may use the server: it is up, or this query has claimed the retry.
+    /// Whether this query may use the server: the server is up, or it is time for a retry and this query performs it.
     fn may_be_tried(&self, now: u64) -> bool {
         let until = self.skipped_until.load(Ordering::Relaxed);
         self.is_up() || (until <= now && self.claim_retry(until, now))
     }
 
-    /// Claims the retry of a skipped server for this query. False if another query has claimed it.
+    /// Reserves the retry of a skipped server for this query. Returns false if another query performs it.
     fn claim_retry(&self, until: u64, now: u64) -> bool {
         let failures = self.failures.load(Ordering::Relaxed);
         let next = now + (FIRST_SKIP_MS << failures.min(10)).min(MAX_SKIP_MS);

@@ -281,7 +281,8 @@ impl<'a> LayerDecoder<'a> {
         self.detect_not_coded();
     }
 
-    /// Detects input that is not encoded, for codings without a magic number: decoding fails before it produces output.
+    /// Detects input that is not encoded, for codings without a magic number. If decoding failed before it produced any
+    /// output, the input is taken as not encoded.
     fn detect_not_coded(&mut self) {
         if self.output.is_empty() && matches!(self.stop, Some(DecodeStop::Broken(_))) {
             self.stop = Some(DecodeStop::NotCoded);
@@ -302,8 +303,8 @@ impl<'a> LayerDecoder<'a> {
     }
 
     /// Reads from a decoder until it ends or fails, or until the output is one byte longer than the maximum size.
-    /// Output before an error is kept. When the buffer is full and the input is a compression bomb, stops. Otherwise a
-    /// full buffer doubles, but its capacity never exceeds the maximum size by more than that byte.
+    /// Output before an error is kept. When the output buffer is full, stops if the input is a compression bomb, and
+    /// otherwise doubles the buffer. Its capacity never exceeds the maximum size by more than one byte.
     fn read_all(&mut self, mut decoder: impl Read) {
         let end = usize::try_from(self.max_size.saturating_add(1)).unwrap_or(usize::MAX);
         let mut result = Ok(0);

@@ -440,7 +440,7 @@ impl<S: AsyncRead + Unpin> ResponseReader<'_, S> {
                     (received as u64 >= *bytes).then_some(*bytes as usize)
                 }
                 ResponseFraming::Close => None,
-                // Bytes beyond the limit are not parsed, so that they do not become data.
+                // Bytes beyond `max_body` are not parsed, so that they do not become part of the chunks' data.
                 ResponseFraming::Chunked(chunks) => {
                     match chunks.advance(&body[..capped(received, max_body)]) {
                         ChunkStep::More => None,

@@ -6,8 +6,8 @@
 //! half for decoded bodies. A fetch may wait for a share of the second half while it holds one of the first half, never
 //! the reverse, so fetches cannot deadlock.
 //!
-//! A decoder needs a window of up to 16 MiB beside its output (brotli; RFC 7932, 9.1). Therefore, at most as many large
-//! bodies are decoded at the same time as the machine has cores.
+//! In addition to its output, a decoder needs up to 16 MiB of memory (brotli's sliding window; RFC 7932, 9.1).
+//! Therefore the number of large bodies that are decoded at the same time is at most the number of cores.
 //!
 //! Buffers of more than [`MAX_UNPOOLED`] bytes are reused, because the kernel clears new memory page by page, and this
 //! took as long as reading the response (docs/decisions/0009-where-the-processor-goes.md).

@@ -67,7 +67,8 @@ impl<'a> ResponseTimer<'a> {
         now < self.deadline && !self.is_slow(now)
     }
 
-    /// Whether the speed was below the minimum in the window that ends now. Starts the next window.
+    /// If `min_speed_window` has passed, returns whether the speed was below the minimum in that time, and starts the
+    /// next measurement. Otherwise returns false.
     fn is_slow(&mut self, now: Instant) -> bool {
         let options = self.options;
         let elapsed = now.duration_since(self.window_start);

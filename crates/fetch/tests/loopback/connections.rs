@@ -31,8 +31,8 @@ async fn a_connection_serves_many_requests() {
     );
 }
 
-/// The server closes or resets the connection after the first request, before or after the second request is sent. The
-/// second request is repeated over a new connection.
+/// The server closes or resets the connection after the first response, either at once or when it has read the second
+/// request. The second request is repeated over a new connection.
 #[tokio::test]
 async fn a_closed_connection_is_replaced_once() {
     for last in [

@@ -1,4 +1,4 @@
-//! Last-Modified before 1993, hours or days in the future, and invalid dates.
+//! Last-Modified dates that are before 1993, hours or days in the future, or invalid.
 //!
 //! N15, Castillo A.3.5 and Figure A.2 (17% of servers): a date before 1993 is ignored, a date up to 24 hours in the
 //! future is replaced by the current time, and a later date is ignored. RFC 9110, 5.6.7 defines the three valid date

@@ -104,7 +104,8 @@ fn public_answer(last: u8) -> Option<ScriptedAnswer> {
     Some(ScriptedAnswer::Addresses(vec![address(last)]))
 }
 
-/// The first address, or the failure's code. Panics if the look-up takes more than an hour on the paused clock.
+/// Resolves a name. Returns its first address, or the code of the failure. Panics if the look-up takes more than an
+/// hour on the paused clock.
 async fn resolve(resolver: &Arc<Resolver<ScriptedServers>>, name: &str) -> String {
     let result = timeout(Duration::from_hours(1), resolver.resolve(name)).await;
     match result.expect("a result within an hour") {
