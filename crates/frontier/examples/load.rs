@@ -48,7 +48,7 @@ const VISITS: usize = 512;
 /// Number of check-ins of a visit before it releases the site.
 const QUANTUM: u32 = 4;
 
-/// Random numbers (xorshift64*), the same in every run.
+/// Random numbers (xorshift64*). Every execution of the program generates the same numbers.
 struct Random(u64);
 
 impl Random {

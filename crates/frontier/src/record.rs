@@ -76,8 +76,8 @@ impl Outside {
     }
 }
 
-/// A URL at which a crawl begins: given by the user, from a DNS zone, or the home page of a site of an earlier crawl
-/// (F10).
+/// A URL at which a crawl begins (F10). It is given by the user, comes from a DNS zone, or is the home page of a site
+/// of an earlier crawl.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Seed {
     /// Name of the site.

@@ -1,7 +1,8 @@
 //! Check-out: chooses due sites and builds their leases (F2, F6, F7; Viuva Negra 5).
 //!
 //! The inbox of a site is merged only here. Links to known pages are dropped; the others are appended to the window or
-//! the queue. A site whose inbox had only known pages becomes idle and is not leased.
+//! the queue. If the inbox had only links to known pages and the site has no other page to fetch now, the site is not
+//! leased.
 
 use aranha_url::SiteKey;
 

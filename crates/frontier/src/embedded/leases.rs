@@ -1,5 +1,5 @@
-//! The leases on sites (table `leases`). Only one process writes, so all leases are released when the collection is
-//! opened.
+//! The leases on sites (table `leases`). Only one process writes. It releases all leases when it opens the collection,
+//! because the process that held them is gone.
 
 use rusqlite::Row;
 

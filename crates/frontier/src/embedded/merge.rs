@@ -94,8 +94,8 @@ impl Inbox {
         })
     }
 
-    /// Apply finished merges to the database and start new ones. The caller has begun a transaction. Waits for a merge
-    /// if its level has too many link runs; if `all` is true, waits for every merge.
+    /// Apply finished merges to the database and start new ones. The caller must have begun a transaction. Waits for a
+    /// merge if its level has too many link runs; if `all` is true, waits for every merge.
     pub(super) fn merge(&mut self, store: &Store, all: bool) -> Result<(), StoreError> {
         loop {
             let is_late = |merge: &Merge| self.unmerged(merge.level).count() >= MAX_UNMERGED;

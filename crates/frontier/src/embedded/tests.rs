@@ -438,8 +438,8 @@ fn a_large_inbox_is_admitted_in_order() {
     assert_eq!(paths, expected);
 }
 
-/// A repeated seed makes the retries of its site due. It must not read the revisits, which are most of the pages of a
-/// large site.
+/// A repeated seed makes the retries of its site due. The call must not read the revisits, because most pages of a
+/// large site wait for a revisit.
 #[test]
 fn making_a_site_due_reads_only_its_retries() {
     let folder = Folder::new();

@@ -16,8 +16,8 @@ use crate::codec::{BlockBuffer, Reader};
 
 /// Maximum number of blocks in a chain. It is small in tests, so that chains are rewritten.
 const MAX_BLOCKS: i64 = if cfg!(test) { 3 } else { 8 };
-/// The chain is rewritten if the number of its pages that have left the window is more than this many times the number
-/// of pages in the window.
+/// The chain is rewritten if it holds more than this many pages that have left the window for each page that is in the
+/// window.
 const MAX_TAKEN_RATIO: i64 = 2;
 
 /// A block that has pages in the window.

@@ -63,7 +63,7 @@ pub(crate) fn seeds_come_first_then_the_longest_wait(factory: &impl EngineFactor
     entry.outside = vec![link("https://late.example/")];
     accept(&mut frontier, 100, entry);
     frontier.flush(100).expect("flushes");
-    // A seed that is due is leased before a site that was found by links and has waited longer.
+    // A due seed site without page records is leased before a site that was found by links and has waited longer.
     assert_eq!(
         sites(&frontier.check_out(400, "n", 0).expect("checks out")),
         [""; 0]
@@ -92,7 +92,7 @@ pub(crate) fn seeds_come_first_then_the_longest_wait(factory: &impl EngineFactor
     );
 }
 
-/// If a visited seed still had precedence, many large seeds would exclude all other sites.
+/// If a visited seed site still had precedence, many large seed sites would exclude all other sites.
 pub(crate) fn a_visited_seed_has_no_precedence(factory: &impl EngineFactory) {
     let mut frontier = factory.open(small());
     frontier

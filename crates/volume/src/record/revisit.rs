@@ -1,4 +1,4 @@
-//! Revisit records (WARC 1.1, 6.7): a response whose body is not stored again.
+//! Revisit records (WARC 1.1, 6.7): records of responses whose bodies are not stored again.
 //!
 //! There are two cases:
 //! - **Not modified**: the server answered 304 to a conditional request. [`Revisit::not_modified`] finds the stored

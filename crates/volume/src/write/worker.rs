@@ -20,7 +20,7 @@ use crate::{Exchange, Stored, VolumeError};
 
 /// Maximum number of exchanges that a worker takes from the queue at once.
 const MAX_BATCH: usize = 8;
-/// A worker that found only one exchange waits for this time, so that more arrive.
+/// A worker that found only one exchange waits for this time, so that more exchanges can arrive.
 const BATCH_DELAY: Duration = Duration::from_millis(1);
 
 /// An exchange in the queue.

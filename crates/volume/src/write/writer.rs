@@ -27,7 +27,7 @@ use crate::{Options, Stored, VolumeError, VolumeId};
 
 /// The buffer is written when it reaches this size.
 const FLUSH_SIZE: usize = 1 << 20;
-/// Waiting time after the first exchange of a batch, so that more arrive.
+/// Waiting time after the first exchange of a batch, so that more exchanges can arrive.
 const BATCH_DELAY: Duration = Duration::from_millis(2);
 /// Maximum number of exchanges in a volume. It bounds the number of index entries, which stay in memory until the
 /// volume is closed.
