@@ -42,7 +42,7 @@ pub(crate) fn load(bytes: &[u8]) -> Option<u64> {
     bytes.first_chunk().map(|chunk| u64::from_le_bytes(*chunk))
 }
 
-/// Keeps the first `length` lanes, at most seven, and clears the others.
+/// Keeps the first `length` lanes and clears the others. `length` must be at most 7.
 #[inline]
 pub(crate) fn keep(lanes: u64, length: usize) -> u64 {
     lanes & ((1 << (8 * length)) - 1)

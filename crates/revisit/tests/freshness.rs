@@ -30,8 +30,8 @@ fn optimal_is_much_better_than_uniform_and_near_the_clairvoyant_optimum() {
     assert!(spent <= 1.02, "{spent}");
     let poisson = study.at_budget(Policy::Poisson);
     assert!(optimal.staleness < poisson.staleness);
-    // A change of markup or links alone does not count as a change. Pages with only such changes therefore get fewer
-    // visits than with uniform visits.
+    // A change of markup or links alone does not count as a change. `optimal` therefore visits pages with only such
+    // changes less often than uniform visits would.
     for kind in ChangeKind::ALL {
         let [visits, stale] = optimal.kinds[kind as usize];
         let [uniform_visits, _] = uniform.kinds[kind as usize];

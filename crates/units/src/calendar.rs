@@ -185,7 +185,7 @@ pub fn rfc3339_shortest(time_ms: i64) -> String {
     text
 }
 
-/// `2026-11-15 17:48:00`, for people to read; in UTC.
+/// `2026-11-15 17:48:00`: date and time in UTC, for people to read.
 pub fn date_time(time_ms: i64) -> String {
     let mut text = rfc3339(time_ms).replace('T', " ");
     text.truncate(text.len() - ".000Z".len());

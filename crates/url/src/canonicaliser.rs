@@ -143,8 +143,8 @@ impl Canonicaliser {
         self.finish(text, offsets)
     }
 
-    /// Step 4 of canonicalisation: applies the optional rules. `offsets` has `www.` folded; this is undone if folding
-    /// is off.
+    /// Step 4 of canonicalisation: applies the optional rules. `offsets` must be computed with `www.`
+    /// folded. If folding is off, the start of the site name is moved back to the start of the host.
     fn finish(&self, mut text: String, mut offsets: PartOffsets) -> Result<CanonUrl, Rejected> {
         if !self.rules.fold_www {
             offsets.site = offsets.scheme.authority_start() as u32;

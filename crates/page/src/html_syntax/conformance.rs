@@ -335,7 +335,7 @@ fn difficult_tags_as_html5gum() {
     }
 }
 
-/// Generates documents from random pieces that open, close and hide each other.
+/// Generates documents from random pieces: the starts and ends of tags, comments, CDATA sections and raw text.
 fn document() -> impl Strategy<Value = String> {
     let pieces = prop::sample::select(vec![
         "<",

@@ -42,7 +42,8 @@ pub(crate) struct TextBuilder {
 }
 
 impl TextBuilder {
-    /// `max` is the maximum length of the text in bytes, `max_word` that of a word in characters (0: no limit).
+    /// `max` is the maximum length of the text in bytes. `max_word` is the maximum length of a word in characters; 0
+    /// means no limit.
     pub(crate) fn new(max: usize, max_word: usize, keep_line_ends: bool) -> TextBuilder {
         let max_word = if max_word == 0 { usize::MAX } else { max_word };
         TextBuilder {
@@ -325,7 +326,7 @@ impl ByteBlock {
 }
 
 /// Converts bytes to a string. The bytes are valid UTF-8, because they were copied from valid UTF-8 that was cut only
-/// at ASCII characters. If they are invalid all the same, the invalid ones are replaced.
+/// at ASCII characters. If an error in this crate breaks this rule, the invalid bytes are replaced.
 pub(crate) fn into_string(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())

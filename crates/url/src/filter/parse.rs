@@ -71,7 +71,7 @@ impl<'a> FilterParser<'a> {
         }
     }
 
-    /// Consumes `word` if it comes next. Returns whether it did.
+    /// Consumes `word` if it comes next. Returns whether `word` was consumed.
     fn word(&mut self, word: &str) -> bool {
         let rest = self.rest();
         let here = rest
