@@ -29,7 +29,7 @@ pub(crate) enum RequestKind {
 }
 
 /// Resolves the host and sends the request when the address gate opens. If an address cannot be reached, tries the next
-/// (RFC 1123, 2.3), until the attempts have taken `fetch.total_timeout`. `Err`: no request was sent.
+/// address (RFC 1123, 2.3), until the attempts have taken `fetch.total_timeout`. `Err`: no request was sent.
 pub(crate) async fn request(
     context: &Context,
     session: &mut FetchSession,

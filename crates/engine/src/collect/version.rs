@@ -62,8 +62,8 @@ pub(super) fn version(
         None if text => summary.text_digest,
         None => xxhash_rust::xxh3::xxh3_64(&response.body),
     };
-    // Entity tag and date are kept only for a complete version, because they make the next request conditional. An
-    // incomplete version must be fetched again in full, and servers do not send a 304 for a redirect.
+    // Entity tag and date make the next request conditional. They are kept only for a complete page: an incomplete one
+    // must be fetched again in full, and servers do not send a 304 for a redirect.
     let is_complete = !summary.flags.has(Flags::TRUNCATED)
         && !summary.flags.has(Flags::UNDECODED)
         && redirect.is_none();

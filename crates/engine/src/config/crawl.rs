@@ -82,7 +82,7 @@ pub struct CrawlOptions {
     pub follow_nofollow: bool,
     /// Read the sitemaps that robots.txt names.
     pub sitemaps: bool,
-    /// Request a page that cannot exist from each site once, to recognise "not found" pages with status 200 (T8).
+    /// Once per site, request a page that cannot exist, to recognise "not found" pages with status 200 (T8).
     pub soft_404: bool,
 }
 

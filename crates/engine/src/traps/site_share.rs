@@ -58,7 +58,7 @@ mod tests {
         let site_share = SiteShare::default();
         let mut reported = Vec::new();
         for request in 0..20_000u64 {
-            // Ten sites in turn; later one site takes two of three requests.
+            // Requests go to ten sites in turn. After the first 5000, site 0 takes two of three requests.
             let site = if request > 5000 && request % 3 > 0 {
                 0
             } else {

@@ -129,7 +129,8 @@ fn is_word_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || !byte.is_ascii()
 }
 
-/// Hash of the first `length` bytes of a text, ignoring case. It is never stored, so it may change between versions.
+/// Hash of the first `length` bytes of a text, ignoring case. The hash is never stored, so it may differ between
+/// releases of aranha.
 fn hash(text: &[u8], length: usize) -> u32 {
     let mut hash = HASH_MULTIPLIER ^ length as u64;
     let mut start = 0;

@@ -50,7 +50,8 @@ pub(crate) use self::trap::{
     TrapObservation, TrapReason, duplicate_threshold, observe, page_threshold,
 };
 
-/// Maximum number of times that a page is fetched again because it redirects to itself or to its twin (`www.`, https).
+/// Maximum number of times that a page is fetched again because it redirects to itself, also with another scheme or to
+/// its twin (`www.`).
 const MAX_SELF_REDIRECTS: u8 = 3;
 /// Number of failed fetches in a row after which the server counts as down.
 const DOWN_AFTER_FAILURES: u32 = 5;

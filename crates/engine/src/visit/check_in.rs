@@ -118,9 +118,9 @@ impl Visit {
         }
     }
 
-    /// Waits for the responses to all requests, and renews the lease in the meantime. After a stop of the crawl it
-    /// waits at most [`SHUTDOWN_GRACE`] or [`TIME_LIMIT_GRACE`] and then cancels the requests. Their pages stay
-    /// pending, and the courtesy pause starts when the requests are cancelled.
+    /// Waits for the responses to all requests, and renews the lease in the meantime. If the crawl stops, waits at most
+    /// [`SHUTDOWN_GRACE`] or [`TIME_LIMIT_GRACE`] and then cancels the requests. The pages of cancelled requests stay
+    /// pending, and the courtesy pause starts at the cancellation.
     async fn drain(&mut self) {
         let context = Arc::clone(&self.context);
         let too_late = async {
