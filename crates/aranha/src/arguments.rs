@@ -28,8 +28,8 @@ Exit status: 0 finished, 1 failed, 2 wrong usage or configuration, 3 stopped by 
 pub(crate) struct Arguments {
     #[command(subcommand)]
     command: Command,
-    /// Print log messages to stderr; FILTER is a level (error, warn, info, debug, trace), or levels by crate, such as
-    /// `aranha_fetch=debug,info`
+    /// Print log messages to stderr; FILTER is a level (error, warn, info, debug, trace), or levels by crate:
+    /// `aranha_fetch=debug,info` is debug for that crate and info for the others
     #[arg(long, value_name = "FILTER", global = true)]
     log: Option<String>,
 }

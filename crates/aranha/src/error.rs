@@ -139,7 +139,7 @@ impl From<ConfigError> for CommandError {
         }
         usage.hint(match error {
             ConfigError::Read { .. } => {
-                "the file must be TOML in UTF-8, and you must be allowed to read it"
+                "name a file that exists, that you are allowed to read, and that is TOML in UTF-8"
             }
             ConfigError::ReadList { .. } => {
                 "the file must be a text file that you are allowed to read"

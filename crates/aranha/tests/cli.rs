@@ -275,7 +275,7 @@ fn wrong_usage_is_one_sentence_and_a_hint() {
     );
     usage(
         &["crawl", "--pause", "soon"],
-        "error: invalid value 'soon' for '--pause <TIME>': `soon` is not a duration: the unit is not known; \
+        "error: invalid value 'soon' for '--pause <TIME>': `soon` is not a duration: the number is missing; \
          write for example 500ms, 2s, 1h30m or 7d\n\
          hint: `aranha crawl --help` describes the arguments\n",
     );

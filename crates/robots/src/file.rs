@@ -76,7 +76,7 @@ impl AgentGroup {
         }
     }
 
-    /// Adds an agent. Returns true if a `Crawl-delay` separates it from the agents above.
+    /// Adds an agent. Returns true if the group has a `Crawl-delay` line before this agent.
     fn join(&mut self, name: String) -> bool {
         if self.delays.last().is_some_and(Option::is_some) {
             self.delays.push(None);

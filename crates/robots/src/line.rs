@@ -68,7 +68,7 @@ const CORRECT_NAMES: [&[u8]; 5] = [
     b"crawl-delay",
 ];
 
-/// Maximum length of a field name. It bounds the work on a line that is not a record.
+/// Maximum length of a field name. It bounds the work on a line that is not `name: value`.
 const MAX_NAME_LENGTH: usize = 24;
 
 /// Parses a line without its line end.

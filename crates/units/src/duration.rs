@@ -47,6 +47,9 @@ pub fn parse(text: &str) -> Result<Duration, DurationError> {
         let digits = rest
             .find(|c: char| !c.is_ascii_digit() && c != '.')
             .ok_or_else(|| fail("the unit is missing"))?;
+        if digits == 0 {
+            return Err(fail("the number is missing"));
+        }
         let (number, after) = rest.split_at(digits);
         let after = after.trim_start();
         let letters = after

@@ -39,6 +39,9 @@ pub fn parse(text: &str) -> Result<u64, SizeError> {
     let digits = trimmed
         .find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_')
         .unwrap_or(trimmed.len());
+    if digits == 0 {
+        return Err(fail("the number is missing"));
+    }
     let (number, unit) = trimmed.split_at(digits);
     let scale = scale(unit.trim_start()).ok_or_else(|| fail("the unit is not known"))?;
     let number = number.replace('_', "");

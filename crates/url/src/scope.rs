@@ -187,7 +187,7 @@ impl Scope {
         Scope { requisites, ..self }
     }
 
-    /// Whether requisites are judged more leniently than links.
+    /// Whether files that pages load (requisites) are in scope on any host and beyond the maximum depth.
     pub fn takes_requisites(&self) -> bool {
         self.requisites
     }

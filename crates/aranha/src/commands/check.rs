@@ -20,7 +20,7 @@ Examples:
 
 Faults go to stdout, one per line. Exit status: 0 if there are none, 1 otherwise.";
 
-/// Verify the archive with its indexes and digests, and check that the frontier agrees with it
+/// Verify the archive, its indexes and its digests, and check that the frontier agrees with the archive
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {

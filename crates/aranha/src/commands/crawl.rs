@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
     pub(crate) seeds: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) collection: CollectionArg,
-    /// Request every page now, also pages that are not due, pages that failed, and sites that wait for a retry
+    /// Request every page now, including pages that are not due, pages that failed, and pages of sites that wait for a retry
     #[arg(long, help_heading = "Revisits")]
     pub(crate) again: bool,
     #[command(flatten)]

@@ -26,7 +26,7 @@ Examples:
   aranha export mirror copy -c example --at 2026-11-01 --site www.example.org
   xdg-open copy/2026-11-01/index.html
 
-Files are sorted by date, host and path: copy/2026-11-01/www.example.org/about/index.html. Links to \
+Files are stored in folders by date, host and path: copy/2026-11-01/www.example.org/about/index.html. Links to \
 exported pages lead to their files, all other links to the web. An interrupted export is continued by \
 the same command.";
 
@@ -130,10 +130,10 @@ fn report(
     } else {
         list_missing(missing);
         message(format_args!(
-            "{} exported to {}: {} between them, {} to the web.",
+            "{} exported to {}. Of their links, {} lead to exported pages and {} to the web.",
             counted(pages, "page"),
             folder.display(),
-            counted(counts.inside, "link"),
+            grouped(counts.inside),
             grouped(counts.outside),
         ));
         message(format_args!(

@@ -75,7 +75,7 @@ pub(crate) struct Arguments {
     /// Percentage of honest sites served over TLS, with certificates of the lab's own authority
     #[arg(long, value_name = "PERCENT", default_value_t = 0)]
     secure: usize,
-    /// Courtesy pause that the report requires of the crawler; the printed command sets it too
+    /// Courtesy pause that the crawler must keep. The report lists shorter pauses, and the crawl command that the lab prints uses this value
     #[arg(long, value_name = "TIME", default_value = "50ms", value_parser = span, allow_hyphen_values = true)]
     pause: Duration,
     /// Judge courtesy and speed only, not which URLs were found; for large webs

@@ -27,7 +27,7 @@ a path goes to stderr with the reason, and the exit status is 1. With --json, su
 /// Test robots.txt files (RFC 9309)
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
-    /// Print for each URL whether the file allows it, and by which rule
+    /// Test URLs against a robots.txt file, and print the rule that decides
     #[command(after_help = ALLOWED_EXAMPLES)]
     Allowed(Allowed),
 }

@@ -97,11 +97,11 @@ fn print(status: &Status, now: i64, output: &mut Output) -> Result<(), CommandEr
     let next = match status.next_due {
         // For a leased site, `next_due` is the end of its lease and says nothing about its pages.
         _ if sites.leased > 0 && sites.waiting == 0 => "when the current visits end".to_owned(),
-        None => "no page is due".to_owned(),
+        None => "nothing".to_owned(),
         Some(due) if due <= now => "now".to_owned(),
         Some(due) => format!("{} UTC", calendar::date_time(due)),
     };
-    output.line(format_args!("next      {next}"))
+    output.line(format_args!("next due  {next}"))
 }
 
 /// Lists the blocked sites. In text output, sites on the black list are grouped by entry and counted, because one entry

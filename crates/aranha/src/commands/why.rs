@@ -103,9 +103,9 @@ fn limits(config: &Config) -> String {
         .into_iter()
         .filter_map(|(key, depth)| Some(format!("links beyond {key} = {}", depth?)))
         .collect();
-    limits.push("links on pages with nofollow".to_owned());
+    limits.push("links on pages marked nofollow".to_owned());
     if !config.crawl.follow_nofollow {
-        limits.push("links with nofollow".to_owned());
+        limits.push("links marked nofollow".to_owned());
     }
     limits.join(", ")
 }
@@ -236,7 +236,7 @@ impl Decisions {
                 "linked from another site; will be queued at the next visit of its site".to_owned()
             }
             None => format!(
-                "unknown: no link that the crawl follows leads to it (not followed: {})",
+                "unknown: no link that the crawl follows leads to it (it does not follow {})",
                 self.limits
             ),
         };

@@ -1,4 +1,4 @@
-//! Export of a collection as files for offline browsing, sorted by date, host and path (Bouras 2).
+//! Export of a collection as files for offline browsing, in folders by date, host and path (Bouras 2).
 //!
 //! `aranha export mirror` makes a [`plan::MirrorPlan`] (pages, versions, file names), then reads the archive in the order
 //! of its bytes on disk. In each page, links to exported pages are rewritten to relative paths; all other links are made

@@ -159,10 +159,13 @@ fn write_error(path: &Path, error: &io::Error) -> CommandError {
                 | ErrorKind::DirectoryNotEmpty
         ) || Errno::from_io_error(error) == Some(Errno::LOOP) =>
         {
-            CommandError::failed(format!(
-                "cannot write to `{name}`: the name is taken by a file, folder or symbolic link"
-            ))
-            .hint("name a new or empty folder; symbolic links are not followed")
+            let problem = match kind {
+                ErrorKind::IsADirectory => "it is a folder",
+                ErrorKind::AlreadyExists | ErrorKind::DirectoryNotEmpty => "it exists already",
+                _ => "it is not a folder",
+            };
+            CommandError::failed(format!("cannot write to `{name}`: {problem}"))
+                .hint("name a new or empty folder; symbolic links are not followed")
         }
         _ => CommandError::failed(format!("cannot write {name}: {error}"))
             .hint("choose a folder that you are allowed to write to"),

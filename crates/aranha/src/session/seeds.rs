@@ -19,7 +19,7 @@ pub(crate) fn parse_seeds(
                 CommandError::usage(format!(
                     "{position}: `{text}` cannot be crawled: {rejected}"
                 ))
-                .hint("write a complete URL, such as https://example.org/")
+                .hint("write an http or https URL, such as https://example.org/")
             })
         })
         .collect()

@@ -41,10 +41,11 @@ pub(crate) struct PageQueue {
     first_via: String,
     /// `via` of the last page packed.
     last_via: String,
-    /// Number of pages at the front of this queue that the frontier already has. They are the last pages of its window.
+    /// Number of pages at the front of this queue that the frontier already has. In the
+    /// frontier's window, these are the last pages.
     acked: usize,
-    /// Key of the page directly before the acked pages in the window: the acked page that was popped last. `None` if
-    /// that page is not known.
+    /// Key of the last page popped from this queue that the frontier already had. In the frontier's window, it directly
+    /// precedes the pages that `acked` counts. `None` if that page is not known.
     last_acked_popped: Option<PathKey>,
 }
 

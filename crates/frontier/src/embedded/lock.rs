@@ -15,7 +15,7 @@ use crate::FrontierError;
 /// The lock, released on drop.
 #[derive(Debug)]
 pub(super) struct Lock {
-    _file: File,
+    file: File,
 }
 
 impl Lock {
@@ -44,6 +44,14 @@ impl Lock {
         file.set_len(0).map_err(failed)?;
         file.rewind().map_err(failed)?;
         writeln!(file, "{}", std::process::id()).map_err(failed)?;
-        Ok(Lock { _file: file })
+        Ok(Lock { file })
+    }
+}
+
+impl Drop for Lock {
+    /// Closing the file would release the lock later if another thread is starting a process: until its `exec`, the new
+    /// process has a copy of the open file.
+    fn drop(&mut self) {
+        let _ = flock(&self.file, FlockOperation::Unlock);
     }
 }

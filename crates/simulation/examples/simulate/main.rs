@@ -53,7 +53,7 @@ struct Arguments {
     /// Simulated time that the disk takes to make a group of records durable, in milliseconds.
     #[arg(long, default_value_t = 200)]
     sync: u64,
-    /// Crawls in a month, one after the other.
+    /// Number of crawls, one after the other, in the simulated time (`--days`).
     #[arg(long, alias = "lives", default_value_t = 20)]
     crawls: u32,
     /// Simulated time between two samples, in seconds.

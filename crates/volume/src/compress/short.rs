@@ -13,8 +13,8 @@ use libdeflater::Compressor;
 /// Maximum length of an input. Positions must fit into the 16 bits of a table entry.
 pub(crate) const MAX_SHORT: usize = 2048;
 
-/// Size of the output buffer in bytes: nine bits per input byte, the maximum, and space for writing eight bytes at the
-/// end.
+/// Size of the output buffer in bytes. An input byte takes at most nine bits. The extra 16 bytes are for the end of the
+/// stream and for bits that are written eight bytes at a time.
 const OUTPUT_SIZE: usize = MAX_SHORT / 8 * 9 + 16;
 /// Number of bits of an index into the match table.
 const HASH_BITS: u32 = 10;

@@ -50,7 +50,7 @@ struct ArchiveInner {
     /// Set in a simulation, where it replaces the queue and the threads.
     discarding: Option<DiscardingArchive>,
     /// The locked `archive/` directory.
-    _lock: Option<File>,
+    _lock: Option<ArchiveLock>,
 }
 
 impl Archive {
@@ -206,15 +206,27 @@ impl Drop for ArchiveInner {
 }
 
 /// Locks the directory. Without the lock, a second process would repair the volumes that the first one is writing.
-fn lock(archive: &Path) -> Result<File, VolumeError> {
+fn lock(archive: &Path) -> Result<ArchiveLock, VolumeError> {
     let fault = |source| VolumeError::from_io(archive, source);
     let directory = File::open(archive).map_err(fault)?;
     match directory.try_lock() {
-        Ok(()) => Ok(directory),
+        Ok(()) => Ok(ArchiveLock(directory)),
         Err(TryLockError::WouldBlock) => Err(VolumeError::InUse {
             path: archive.to_path_buf(),
         }),
         Err(TryLockError::Error(source)) => Err(fault(source)),
+    }
+}
+
+/// The lock on the folder of the volumes, released on drop.
+#[derive(Debug)]
+struct ArchiveLock(File);
+
+impl Drop for ArchiveLock {
+    /// Closing the file would release the lock later if another thread is starting a process: until its `exec`, the new
+    /// process has a copy of the open file.
+    fn drop(&mut self) {
+        let _ = self.0.unlock();
     }
 }
 
