@@ -15,7 +15,7 @@ use aranha_url::{CanonUrl, Scheme};
 use futures_util::FutureExt;
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf},
-    net::TcpStream,
+    net::{TcpSocket, TcpStream},
     time::{Instant, timeout_at},
 };
 use tokio_rustls::client::TlsStream;
@@ -147,7 +147,7 @@ async fn open_tcp(
     timings: &mut Timings,
 ) -> Result<(Stream, Option<String>), Failure> {
     let begun = Instant::now();
-    let connecting = TcpStream::connect(target);
+    let connecting = connect_tcp(target, options.limit_rate.is_some());
     let stream = within(options.connect_timeout, deadline, connecting)
         .await
         .ok_or(Failure::ConnectTimeout)?
@@ -184,6 +184,23 @@ async fn within<T>(
 ) -> Option<T> {
     let until = deadline_after(Instant::now(), timeout);
     timeout_at(until.min(deadline), work).await.ok()
+}
+
+/// Size of a socket's receive buffer if the download rate is limited.
+const LIMITED_RECV_BUFFER: u32 = 32 << 10;
+
+/// Connects. With a rate limit the receive buffer is small and fixed, so that the server cannot send much more than is
+/// read.
+async fn connect_tcp(target: SocketAddr, rate_limited: bool) -> io::Result<TcpStream> {
+    if !rate_limited {
+        return TcpStream::connect(target).await;
+    }
+    let socket = match target {
+        SocketAddr::V4(_) => TcpSocket::new_v4(),
+        SocketAddr::V6(_) => TcpSocket::new_v6(),
+    }?;
+    socket.set_recv_buffer_size(LIMITED_RECV_BUFFER)?;
+    socket.connect(target).await
 }
 
 fn connect_failure(error: &io::Error) -> Failure {
