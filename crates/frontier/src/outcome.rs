@@ -25,11 +25,11 @@ pub enum Outcome {
     ConnectTimeout,
     /// The TLS handshake failed.
     TlsFailed,
-    /// The response was not complete in time.
+    /// The connection was established, but no byte of a response arrived in time.
     Timeout,
-    /// The response was slower than the minimum speed.
+    /// The response began, but its head was not complete in time.
     Stalled,
-    /// The server closed the connection before the response was complete.
+    /// The connection was closed before the head of the response was complete.
     Reset,
     /// The response is not HTTP.
     Protocol,

@@ -226,7 +226,7 @@ pub struct Counters {
     pub bytes: u64,
     /// Fetches without a response.
     pub errors: u64,
-    /// Bodies that are identical to a stored body.
+    /// Pages with the same text as another page of the site.
     pub duplicates: u64,
     /// Visits in a row in which the site could not be reached; reset by any response.
     pub outages: u32,

@@ -24,10 +24,10 @@ use crate::Outcome;
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Retry {
-    /// Time-out of the connection or the response, or a response below the minimum speed.
+    /// The connection was not established in time, or the response did not begin or was not complete in time.
     #[serde(with = "duration::list")]
     pub timeout: Vec<Duration>,
-    /// The server closed the connection early, or the response is not HTTP.
+    /// The connection was closed before the response was complete, or the response is not HTTP.
     #[serde(with = "duration::list")]
     pub reset: Vec<Duration>,
     /// The connection was refused, or the network is unreachable.

@@ -21,9 +21,10 @@ pub(crate) struct PayloadDigests {
 }
 
 impl PayloadDigests {
-    /// Hashes the exchange. Three kinds of responses are excluded from duplicate detection: those with a truncated
-    /// payload, those with a payload shorter than `dedupe_minimum`, and those whose body is neither exactly the payload
-    /// nor exactly the payload in chunks (because of bytes beyond `Content-Length`, trailers or malformed chunks).
+    /// Hashes the exchange. A payload is excluded from duplicate detection if it is truncated, if it is empty or
+    /// shorter than `dedupe_minimum`, if other readers find the end of the head at another place, or if the body is
+    /// neither exactly the payload nor exactly the payload in chunks (because of another transfer coding, bytes beyond
+    /// `Content-Length`, trailers or malformed chunks).
     pub(crate) fn of(exchange: &Exchange, dedupe_minimum: usize) -> Self {
         let (head, body) = exchange.split();
         // Usually body and payload are the same slice of memory, so their bytes need not be compared.
