@@ -27,7 +27,7 @@ pub enum Outcome {
     TlsFailed,
     /// The connection was established, but no byte of a response arrived in time.
     Timeout,
-    /// The response began, but its head was not complete in time.
+    /// The response began, but its head was not complete in time or arrived below the minimum speed.
     Stalled,
     /// The connection was closed before the head of the response was complete.
     Reset,

@@ -24,7 +24,8 @@ use crate::Outcome;
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Retry {
-    /// The connection was not established in time, or the response did not begin or was not complete in time.
+    /// The connection was not established in time, the response did not begin or was not complete in time, or the
+    /// response was below the minimum speed.
     #[serde(with = "duration::list")]
     pub timeout: Vec<Duration>,
     /// The connection was closed before the response was complete, or the response is not HTTP.
