@@ -3,7 +3,8 @@
 //! The sources are tried in the order of WHATWG HTML, 13.2.3: byte-order mark, `Content-Type` header, `meta`, XML
 //! declaration or `@charset` rule in the first 1024 bytes, a later `meta` (`prescan`), and last detection with the
 //! top-level domain as a hint. Two rules differ from those of browsers. A body without a declaration is read as UTF-8
-//! if it is valid UTF-8. If UTF-8 is declared, but the body has more invalid than valid sequences, the detector decides.
+//! if it is valid UTF-8. If UTF-8 is declared, but the body has more invalid than valid sequences, the detector
+//! decides.
 //!
 //! **Invariants.** A body that already is UTF-8 is borrowed, not copied. If a size limit has cut the last character,
 //! that character is dropped without a remark.
