@@ -10,7 +10,7 @@ use super::sites::SiteRow;
 use super::store::Store;
 use super::store_error::StoreError;
 use crate::codec::{BlockBuffer, Reader, put_signed};
-use crate::{Claim, PageRecord, Pending, Waiting};
+use crate::{Claim, Outcome, PageRecord, Pending, Waiting};
 
 /// Maximum number of pages in a block.
 const BLOCK: usize = 256;
@@ -86,11 +86,22 @@ impl Store {
                 via: record.via.clone(),
                 past: record.past.clone(),
             };
-            Some((record.next?, page))
+            // A refused page has not failed. It waits for its next round like a page that was fetched.
+            let is_refused = record.outcome == Outcome::RobotsRefused;
+            let is_revisit = is_refused || is_revisit(&page);
+            Some((is_revisit, (record.next?, page)))
         });
-        let (mut revisits, mut retries): (Vec<_>, Vec<_>) = scheduled
-            .chain(postponed)
-            .partition(|(_, page)| is_revisit(page));
+        let postponed = postponed
+            .into_iter()
+            .map(|page| (is_revisit(&page.1), page));
+        let (mut revisits, mut retries) = (Vec::new(), Vec::new());
+        for (is_revisit, page) in scheduled.chain(postponed) {
+            if is_revisit {
+                revisits.push(page);
+            } else {
+                retries.push(page);
+            }
+        }
         site.later += retries.len() as i64;
         site.again += revisits.len() as i64;
         for (pages, kind) in [
