@@ -29,7 +29,7 @@ const RELOAD_INTERVAL: Duration = Duration::from_secs(1);
 /// tokio's clock.
 pub struct World {
     pub(crate) clock: Clock,
-    /// Whether the clock of a real world was started at another time than the system time.
+    /// Whether the clock of a real (not simulated) world was set to a time other than the system time.
     is_shifted: bool,
     simulated: Option<SimulatedParts>,
 }

@@ -11,17 +11,17 @@
 //!
 //! - `links/s`, `records/s`: links and records per second of wall-clock time spent in calls. They depend on the load of
 //!   the machine;
-//! - `own/s`: links per second, without the time in which this thread was ready to run and other processes had the
-//!   processor (`schedstat`). Time spent waiting for the disk is included. The check uses this rate;
+//! - `own/s`: links per second. Time in which this thread waited for a processor (`schedstat`) is not counted; time
+//!   in which it waited for the disk is. The check uses this rate;
 //! - `cpu us`: microseconds of processor time in calls, per link; `disk us`: microseconds per link in which calls
 //!   waited for the disk;
 //! - `merge us`: microseconds of processor time in merge threads, per link;
 //! - memory, bytes on disk, bytes on disk per URL, bytes that the system sent to the disk per URL, number of link runs,
 //!   the longest call. Here a URL is a known page or a link that was sent to an inbox.
 //!
-//! At the end, the program prints two ratios: the mean `own/s` of the last tenth of the lines, divided by `own/s` of
-//! the first line, and divided by the higher `own/s` of the first two lines. The second ratio exists because the first
-//! line includes the cost of new sites. With `--check` the exit status is 1 if the second ratio is below 0.8 or memory
+//! At the end, the program prints two ratios. The numerator of both is the mean `own/s` of the last tenth of the lines. The
+//! first divides it by `own/s` of the first line, the second by the higher `own/s` of the first two lines, because the
+//! first line includes the cost of new sites. With `--check` the exit status is 1 if the second ratio is below 0.8 or memory
 //! exceeded 1 GiB.
 //!
 //! With `--site`, the program measures check-outs of one site with MILLIONS million URLs.

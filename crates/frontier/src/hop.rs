@@ -48,9 +48,9 @@ pub enum Hop {
     /// `R`: the target of a redirect of the second embedded resource in a row, or of [`Hop::EmbedRedirect`], because a
     /// second redirect in a row adds to the count.
     EmbedRedirect2 = b'b',
-    /// `R`: the target of a redirect of the third embedded resource, or of [`Hop::EmbedRedirect2`].
+    /// `R`: the target of a redirect of the third embedded resource in a row, or of [`Hop::EmbedRedirect2`].
     EmbedRedirect3 = b'c',
-    /// `R`: the target of a redirect of the fourth embedded resource, or of [`Hop::EmbedRedirect3`].
+    /// `R`: the target of a redirect of the fourth embedded resource in a row, or of [`Hop::EmbedRedirect3`].
     EmbedRedirect4 = b'd',
     /// `R`: the target of a redirect of the fifth embedded resource, or of [`Hop::EmbedRedirect4`].
     EmbedRedirect5 = b'e',

@@ -274,7 +274,7 @@ pub struct NoveltyCounters {
     pub fruitful: u32,
     /// Number of pages with several links to pages of the site.
     pub pages: u32,
-    /// Number of pages among [`NoveltyCounters::pages`] with a link to a page that was known before.
+    /// Number of pages among [`NoveltyCounters::pages`] that link to a page which was known before they were read.
     pub back: u32,
 }
 

@@ -15,8 +15,8 @@ use crate::{
 
 /// At the first visit, a `Last-Modified` younger than this many days is ignored: it may be the time of the response.
 const MIN_AGE_DAYS: f64 = 1.0;
-/// At a later visit, a `Last-Modified` is ignored for the same reason if its age is less than this share of the time
-/// between the two visits.
+/// At a later visit, a `Last-Modified` is ignored if its age is less than this share of the time since the previous visit:
+/// it may be the time of the response.
 const MIN_AGE_SHARE: f64 = 0.05;
 
 /// Computes the time of the next visit.

@@ -285,7 +285,7 @@ fn without_comment(line: &str) -> &str {
     comment.map_or(line, |(at, _)| &line[..at])
 }
 
-/// The canonical name of a domain without a leading `*.` or `.`; `None` if the text is not a domain name.
+/// Removes a leading `*.` or `.` and returns the canonical domain name; `None` if the text is not a domain name.
 pub(crate) fn domain_name(text: &str) -> Option<String> {
     let text = text
         .strip_prefix("*.")

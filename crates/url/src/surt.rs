@@ -194,8 +194,8 @@ fn without_www(host: &[u8]) -> &[u8] {
     rest[digits..].strip_prefix(b".").unwrap_or(host)
 }
 
-/// The path unescaped, with dot segments resolved and repeated slashes merged, escaped again, in lower case, without
-/// its last slash.
+/// Makes the key of a path. Steps: unescape, resolve dot segments, merge repeated slashes, escape again, convert to lower
+/// case, remove session segments and the last slash.
 fn path_key(path: &str) -> Vec<u8> {
     let plain = unescaped(path.as_bytes());
     let mut kept: Vec<&[u8]> = Vec::new();

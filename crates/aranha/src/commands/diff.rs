@@ -35,7 +35,7 @@ was current at that time.";
 pub(crate) struct Arguments {
     #[command(flatten)]
     page: PageArgs,
-    /// The older version [default: the last earlier version with another text than --to]
+    /// The older version [default: the newest version before --to whose text differs from that of --to]
     #[arg(long, value_name = "WHEN")]
     from: Option<PointInTime>,
     /// The newer version [default: the newest]

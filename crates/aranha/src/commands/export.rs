@@ -27,7 +27,7 @@ Examples:
   xdg-open copy/2026-11-01/index.html
 
 Files are stored in folders by date, host and path: copy/2026-11-01/www.example.org/about/index.html. Links to \
-exported pages lead to their files, all other links to the web. An interrupted export is continued by \
+exported pages lead to the exported files; all other links lead to the web. An interrupted export is continued by \
 the same command.";
 
 /// Maximum number of missing requisites that are printed without `--json`.

@@ -33,7 +33,7 @@ Examples:
 
 The lab prints a command that crawls it. Ctrl-C stops the lab and prints a report of the requests \
 that its servers received. All servers are on loopback, but some hostile sites link to private \
-networks outside this machine. To keep a crawler away from those, use the black list that is printed.";
+networks outside this machine. To keep a crawler away from those, give it the black list, a file whose path the lab prints.";
 
 /// Serve honest and hostile sites on loopback to test crawlers
 #[derive(Args, Debug)]

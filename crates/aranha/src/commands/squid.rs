@@ -38,8 +38,8 @@ In squid.conf:
   acl aranha browser ^aranha/
   url_rewrite_access deny aranha
 
-The section [proxy_cache] of the collection's aranha.toml selects the pages. By default these are the \
-pages in scope that have no query string, each at most once a day.
+The section [proxy_cache] of the collection's aranha.toml selects the pages. By default, pages in \
+scope that have no query string are passed on, each at most once a day.
 
 To test it:
   echo '0 http://example.org/ 192.0.2.1/- - GET' | aranha squid -c example";

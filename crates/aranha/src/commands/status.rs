@@ -97,7 +97,7 @@ fn print(status: &Status, now: i64, output: &mut Output) -> Result<(), CommandEr
     let next = match status.next_due {
         // For a leased site, `next_due` is the end of its lease and says nothing about its pages.
         _ if sites.leased > 0 && sites.waiting == 0 => "when the current visits end".to_owned(),
-        None => "nothing".to_owned(),
+        None => "no visit is planned".to_owned(),
         Some(due) if due <= now => "now".to_owned(),
         Some(due) => format!("{} UTC", calendar::date_time(due)),
     };

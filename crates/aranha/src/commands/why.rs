@@ -236,7 +236,7 @@ impl Decisions {
                 "linked from another site; will be queued at the next visit of its site".to_owned()
             }
             None => format!(
-                "unknown: no link that the crawl follows leads to it (it does not follow {})",
+                "unknown: the crawl found no link to this URL that it follows (not followed: {})",
                 self.limits
             ),
         };

@@ -161,8 +161,9 @@ fn write_error(path: &Path, error: &io::Error) -> CommandError {
         {
             let problem = match kind {
                 ErrorKind::IsADirectory => "it is a folder",
-                ErrorKind::AlreadyExists | ErrorKind::DirectoryNotEmpty => "it exists already",
-                _ => "it is not a folder",
+                ErrorKind::DirectoryNotEmpty => "the folder is not empty",
+                ErrorKind::AlreadyExists => "it exists and is not a folder",
+                _ => "a file or a symbolic link is in the place of a folder",
             };
             CommandError::failed(format!("cannot write to `{name}`: {problem}"))
                 .hint("name a new or empty folder; symbolic links are not followed")

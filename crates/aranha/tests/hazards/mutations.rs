@@ -32,7 +32,7 @@ pub(crate) struct Edit(
 /// A test that must fail after a mutation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Test {
-    /// The row of the hazard.
+    /// The test of the hazard's row in `rows.rs`.
     Row,
     /// The test function with this name in this file.
     Named(&'static str, &'static str),

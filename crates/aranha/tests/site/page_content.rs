@@ -71,8 +71,8 @@ fn why_says_that_links_were_not_followed() {
         let mut why = aranha();
         why.args(["why", &site.url(unknown), "-c"]).arg(&collection);
         let text = String::from_utf8(why.output().unwrap().stdout).unwrap();
-        let page = "unknown: no link that the crawl follows leads to it \
-                    (it does not follow links beyond crawl.depth = 1, links on pages marked nofollow, links marked nofollow)";
+        let page = "unknown: the crawl found no link to this URL that it follows \
+                    (not followed: links beyond crawl.depth = 1, links on pages marked nofollow, links marked nofollow)";
         assert!(text.contains(page), "{text}");
     }
 }

@@ -18,7 +18,7 @@ pub(crate) struct BackOff {
     pub(crate) until: i64,
     /// Whether the server requested the back-off, by `Retry-After` or 429. Such a back-off is stored with the site.
     pub(crate) is_requested: bool,
-    /// Whether the back-off also applies if the visit is already ending. Such a back-off can prolong an earlier one.
+    /// Whether this back-off can prolong an earlier one, that is, whether it also applies if the visit is already ending.
     pub(crate) extends: bool,
 }
 

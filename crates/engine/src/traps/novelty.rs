@@ -122,7 +122,8 @@ fn hash_of_set(words: &[u32]) -> u64 {
 /// has the hash of a known word. Short hashes save memory, because thousands of visits keep such sets.
 type WordSet = HashSet<u32, BuildHasherDefault<WordHasher>>;
 
-/// Identity hasher. The multiplication fills the upper bits, which hashbrown uses for its tags.
+/// Hasher for words that are hashes already. It only multiplies, to fill the upper bits, which hashbrown uses for its
+/// tags.
 #[derive(Debug, Default)]
 struct WordHasher(u64);
 

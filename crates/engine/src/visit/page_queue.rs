@@ -168,9 +168,9 @@ impl PageQueue {
         QueueReport { keep_last, append }
     }
 
-    /// Appends pages that came with the lease or with the reply to a check-in. In the window they follow the acked
-    /// pages. If the queue has grown since the check-in, the orders of queue and window differ, and the next report
-    /// contains the whole queue.
+    /// Appends pages that came with the lease or with the reply to a check-in. The frontier's
+    /// window has them directly after the pages that `acked` counts. If other pages were pushed since the check-in, they
+    /// precede the received pages in this queue but not in the window. Then the next report contains the whole queue.
     pub(crate) fn receive(&mut self, pages: Vec<Pending>) {
         if pages.is_empty() {
             return;

@@ -29,8 +29,8 @@ fn read_later(text: &[u8], fixed: &[u8]) -> Option<Vec<(i64, Pending)>> {
 /// Why a page waits. The discriminants are the values of the column `again`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum WaitKind {
-    /// The page waits for a retry. If the horizon has passed and a claim of weight 1.0 makes a revisit due now, the
-    /// revisit is stored as a retry too, because revisits that are due after the horizon are not handed out.
+    /// The page waits for a retry. A revisit is also stored as `Retry` if a fully trusted claim (weight 1.0) makes it due
+    /// now, after the horizon: as a `Revisit` it would wait for the next crawl.
     Retry = 0,
     /// The page waits for a revisit.
     Revisit = 1,

@@ -17,7 +17,7 @@ const MAX_NAME: usize = 32;
 const MAX_BARE_NAME: usize = 6;
 const REPLACEMENT: &str = "\u{FFFD}";
 
-/// Where characters were found. The standard decodes them differently in each place.
+/// The place of a text in the source. The HTML standard treats character references and nulls differently in each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TextKind {
     /// Text between tags. Nulls are kept.

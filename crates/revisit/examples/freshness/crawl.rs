@@ -108,7 +108,7 @@ impl<'a> Copies<'a> {
         count > seen as usize
     }
 
-    /// Adds a period in which a page was stale to the sums.
+    /// Adds to the sums a period in which a page was stale.
     fn add_stale(&mut self, page: usize, from: f64, to: f64) {
         let weight = f64::from(self.web.pages[page].weight);
         let begin = from.max(self.warm_up);
