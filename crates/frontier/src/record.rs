@@ -340,7 +340,7 @@ pub struct CheckIn {
     pub outside: Vec<Outside>,
     /// Facts of the site, if they changed.
     pub facts: Option<SiteFacts>,
-    /// What happens to the lease after the check-in.
+    /// Whether the lease is kept or released after the check-in.
     pub then: Then,
 }
 
@@ -377,7 +377,7 @@ impl WindowUpdate {
     }
 }
 
-/// What happens to the lease after a check-in.
+/// Whether a lease is kept or released after a check-in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Then {
     /// The visit continues.

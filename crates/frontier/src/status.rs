@@ -147,7 +147,7 @@ pub struct Explanation {
     pub lease: Option<LeaseEntry>,
     /// Whether the page was admitted.
     pub known: bool,
-    /// Where the page waits; `None` if it does not wait.
+    /// The list in which the page waits; `None` if it does not wait.
     pub waiting: Option<Waiting>,
     /// Whether a link to the page is in the site's inbox.
     pub inbox: bool,

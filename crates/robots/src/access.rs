@@ -1,6 +1,6 @@
 //! Meaning of the HTTP status of robots.txt (RFC 9309, 2.3.1).
 
-/// What the status of robots.txt permits, before its body is read.
+/// The permission that follows from the HTTP status of robots.txt alone.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Access {
     /// 2xx: parse the body and obey its rules.

@@ -15,7 +15,7 @@ use Test::{Named, Row};
 /// A change of the code that disables one defence.
 pub(crate) struct Mutation {
     pub(crate) hazard: Hazard,
-    /// What the mutation does, in a phrase.
+    /// Description of the mutation, in a phrase.
     pub(crate) what: &'static str,
     pub(crate) edits: Vec<Edit>,
     /// Tests that must fail.

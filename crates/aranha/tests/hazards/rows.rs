@@ -24,7 +24,7 @@ const NO_DNS_CACHE: &str =
 #[derive(Clone, Copy)]
 pub(crate) struct Row {
     pub(crate) hazard: Hazard,
-    /// What must happen in a crawl of this hazard.
+    /// The behaviour that a crawl of this hazard must show.
     pub(crate) must: &'static str,
     /// Checks that what `must` describes has happened.
     pub(crate) holds: fn(&CrawlResult) -> Check,

@@ -169,7 +169,7 @@ pub(crate) struct Novelty {
     pages: u32,
     /// Number of pages since the last page whose words were read.
     unread: u32,
-    /// What the unread pages add to the growth of the stretch if the next page whose words are read is barren.
+    /// Growth that the unread pages add to the stretch if the next page whose words are read is barren.
     unread_growth: u32,
     texts: Seen,
     words: WordSet,

@@ -371,7 +371,7 @@ impl Store {
         self.open_later(id, &sealed.unwrap_or_default())
     }
 
-    /// Where the page waits in this table, and the page. Reads all blocks of the site.
+    /// Find a page in this table: its kind of wait and its due time, and the page. Reads all blocks of the site.
     pub(super) fn later_find(
         &self,
         site: &SiteRow,

@@ -1,8 +1,8 @@
 //! The layout of the database: creates the tables, and migrates a database of an earlier layout.
 //!
-//! `PRAGMA user_version` holds the number of the layout; 0 is an empty database. Layout 4 is the first released one, so
-//! there is no migration yet. To change the layout, change `schema.sql` and append a function to [`MIGRATIONS`] that
-//! turns the previous layout into the new one.
+//! `PRAGMA user_version` holds the number of the layout; 0 is an empty database. Layout 4 is the first released one. To
+//! change the layout, change `schema.sql` and append a function to [`MIGRATIONS`] that turns the previous layout into
+//! the new one.
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
@@ -13,7 +13,9 @@ type Migration = fn(&Connection) -> Result<(), StoreError>;
 
 const FIRST_RELEASED: i64 = 4;
 /// The migrations from layout 4 to 5, from 5 to 6, and so on.
-const MIGRATIONS: &[Migration] = &[];
+const MIGRATIONS: &[Migration] = &[add_hops];
+/// The oldest layout that this program reads without a migration.
+const OLDEST_READABLE: i64 = 4;
 /// The layout that this program writes.
 pub(super) const LAYOUT: i64 = FIRST_RELEASED + MIGRATIONS.len() as i64;
 
@@ -22,6 +24,13 @@ const SCHEMA: &str = include_str!("schema.sql");
 /// Create the tables in an empty database, or migrate them to [`LAYOUT`], in one transaction.
 pub(super) fn migrate(db: &Connection) -> Result<(), StoreError> {
     apply(db, MIGRATIONS)
+}
+
+/// Layout 5 has the tables of layout 4. Its pages may have hops that count embedded resources, such as
+/// [`Hop::Embed2`](crate::Hop::Embed2), which programs for layout 4 cannot read.
+#[expect(clippy::unnecessary_wraps, reason = "every migration has this type")]
+fn add_hops(_: &Connection) -> Result<(), StoreError> {
+    Ok(())
 }
 
 fn apply(db: &Connection, migrations: &[Migration]) -> Result<(), StoreError> {
@@ -46,10 +55,10 @@ fn apply(db: &Connection, migrations: &[Migration]) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Fail unless the database has the current layout: a reader cannot migrate it.
+/// Fail unless the database has a layout that can be read as it is: a reader cannot migrate it.
 pub(super) fn require_current(db: &Connection) -> Result<(), StoreError> {
     match layout(db)? {
-        LAYOUT => Ok(()),
+        OLDEST_READABLE..=LAYOUT => Ok(()),
         0 => Err(StoreError::Empty),
         found => Err(unknown_layout(found, LAYOUT)),
     }

@@ -30,7 +30,7 @@ const NUMBER_HASH: u64 = 0x9E37_79B9_7F4A_7C15;
 /// Measured with `examples/near_duplicates` on 2,004 different texts of the Rust documentation (two million pairs).
 /// 1,462 pairs are at most 6 bits apart. 1,268 of these pairs were compared shingle by shingle: all but two share more
 /// than half of their shingles (95% on average). That is about one false positive per million pairs of different pages.
-/// Of the pairs that are 9 bits apart, one in seven is a false positive.
+/// Among pairs that are 9 bits apart, one in seven is a false positive.
 ///
 /// Replacing two words in the middle of a page moves its sketch by 9 bits if the page has fewer than 50 words, by 5
 /// bits below 200 words, by 2 bits below 500 words, and by at most 1 bit if the page is longer. Replacing numbers does

@@ -158,7 +158,7 @@ impl<'a> Copies<'a> {
     }
 }
 
-/// What all crawls of an experiment share: the simulated web and two periods, in days.
+/// The values that all crawls of an experiment share: the simulated web and two periods, in days.
 #[derive(Clone, Copy)]
 pub(crate) struct PolicyExperiment<'a> {
     pub(crate) web: &'a ChangingWeb,
