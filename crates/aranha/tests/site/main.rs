@@ -7,6 +7,7 @@
 
 mod assets;
 mod black_list;
+mod crash_loop;
 mod daily;
 mod dns;
 mod folders;

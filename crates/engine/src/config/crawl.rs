@@ -60,7 +60,8 @@ pub struct CrawlOptions {
     /// Upper limit for pauses from `pause_factor` and from a Crawl-delay.
     #[serde(with = "aranha_units::duration")]
     pub max_pause: Duration,
-    /// Time between check-ins of a visit. After a crash, the fetches since the last check-in are repeated.
+    /// Time between check-ins of a visit. After a crash, the fetches since the last check-in are repeated. In the first
+    /// seconds of a crawl check-ins are more frequent.
     #[serde(with = "aranha_units::duration")]
     pub check_in_interval: Duration,
     /// A visit ends after this time if other sites wait (F7).

@@ -83,6 +83,8 @@ pub(crate) struct Control {
     /// The start of this process if an earlier crawl worked on the collection, otherwise `None`. The last requests of
     /// the earlier crawl are assumed to have ended at this time.
     pub(crate) resumed: Option<Instant>,
+    /// The start of this process.
+    pub(crate) started: Instant,
     pub(super) others_wait: AtomicBool,
 }
 

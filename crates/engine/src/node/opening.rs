@@ -96,6 +96,7 @@ impl Node {
                 pages: PageBudget::new(config.crawl.pages),
                 size: SizeLimit::new(config.crawl.size),
                 resumed: resumed.then(Instant::now),
+                started: Instant::now(),
                 others_wait: AtomicBool::new(false),
             },
             policy: CrawlPolicy {

@@ -8,17 +8,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aranha_frontier::{Hop, Then};
+use aranha_url::SiteKey;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::{Ending, Visit};
+use super::{Ending, Visit, spread_over};
 use crate::commit::Committed;
+use crate::node::Context;
 use crate::node::stop::Reason;
 
 /// Maximum time that a visit waits for responses after the crawl was asked to stop.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(5);
 /// The same after the time limit (`crawl.time`) was reached.
 const TIME_LIMIT_GRACE: Duration = Duration::from_secs(1);
+/// Time between check-ins of a visit directly after the start of the crawl.
+const FIRST_INTERVAL: Duration = Duration::from_millis(200);
 
 /// The check-ins of one visit.
 pub(super) struct CheckIns {
@@ -26,15 +30,35 @@ pub(super) struct CheckIns {
     pub(super) submitted: Option<oneshot::Receiver<Committed>>,
     /// Time of the last check-in.
     pub(super) last: Instant,
+    /// Time from the last check-in to the next one.
+    pub(super) interval: Duration,
 }
 
 impl CheckIns {
-    pub(super) fn new(last: Instant) -> Self {
+    /// `interval`: the time between check-ins at present ([`Context::check_in_interval`]). The first check-in of a visit comes
+    /// earlier, by a part of the interval that is different for each site.
+    pub(super) fn new(interval: Duration, site: SiteKey) -> Self {
         Self {
             submitted: None,
-            last,
+            last: spread_over(interval, site),
+            interval,
         }
     }
+}
+
+impl Context {
+    /// The time between check-ins of a visit at present.
+    pub(super) fn check_in_interval(&self) -> Duration {
+        let configured = self.config().crawl.check_in_interval;
+        interval_after(self.control.started.elapsed(), configured)
+    }
+}
+
+/// The time between check-ins when the crawl has run for `elapsed`: half of this time, at least [`FIRST_INTERVAL`] and
+/// at most `configured`. So a crawl that is killed soon after its start has recorded most of its fetches, and a crawl
+/// that is killed again and again makes progress.
+fn interval_after(elapsed: Duration, configured: Duration) -> Duration {
+    (elapsed / 2).max(FIRST_INTERVAL).min(configured)
 }
 
 impl Visit {
@@ -49,7 +73,7 @@ impl Visit {
         if self.check_ins.submitted.is_some() {
             return false;
         }
-        let interval = self.context.config().crawl.check_in_interval;
+        let interval = self.check_ins.interval;
         let is_short = self.has_more_on_disk() && self.queue.len() < (self.window() / 4).max(1);
         is_short
             || Instant::now() >= self.renewal()
@@ -92,6 +116,7 @@ impl Visit {
         slot.send(self.batch.take(self.lease, window, facts, then, reply));
         self.more_on_disk |= has_overflow;
         self.check_ins.last = Instant::now();
+        self.check_ins.interval = self.context.check_in_interval();
         self.check_ins.submitted = Some(receiver);
     }
 
@@ -202,5 +227,27 @@ pub(super) async fn reply(
     match submitted {
         Some(receiver) => receiver.await.map_err(|_| ()),
         None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_interval_grows_to_the_configured_one() {
+        let configured = Duration::from_secs(5);
+        let check = |elapsed_ms: u64, expected_ms: u64| {
+            let interval = interval_after(Duration::from_millis(elapsed_ms), configured);
+            assert_eq!(interval, Duration::from_millis(expected_ms), "{elapsed_ms}");
+        };
+        check(0, 200);
+        check(400, 200);
+        check(1000, 500);
+        check(9000, 4500);
+        check(10_000, 5000);
+        check(3_600_000, 5000);
+        let short = Duration::from_millis(100);
+        assert_eq!(interval_after(Duration::ZERO, short), short);
     }
 }

@@ -146,7 +146,7 @@ impl Visit {
             more_on_disk: lease.has_more,
             requests: Requests::new(allowed_at),
             batch: Batch::default(),
-            check_ins: CheckIns::new(spread_over(config.crawl.check_in_interval, lease.site_key)),
+            check_ins: CheckIns::new(context.check_in_interval(), lease.site_key),
             began: Instant::now(),
             alarm: Box::pin(tokio::time::sleep(config.frontier.lease)),
             stopped: {
@@ -197,7 +197,7 @@ impl Visit {
             self.renewal()
         } else {
             self.renewal()
-                .min(self.check_ins.last + context.config().crawl.check_in_interval)
+                .min(self.check_ins.last + self.check_ins.interval)
         };
         let no_check_in = self.check_ins.submitted.is_none();
         let may_launch = !self.queue.is_empty()
