@@ -64,6 +64,11 @@ impl TextBuilder {
         self.buffer = vec![0; bytes.min(self.max)];
     }
 
+    /// Bytes of text so far.
+    pub(crate) fn length(&self) -> usize {
+        self.length
+    }
+
     /// Ends the current word and stores the separator to be written before the next one.
     #[inline]
     pub(crate) fn separate(&mut self, separator: Separator) {

@@ -3,10 +3,15 @@
 //! The check is made when the text of an HTML page is complete. Only short texts are checked, so an article about
 //! browsers does not match. A text is a notice if it contains one phrase of the table. A phrase is a list of lower-case
 //! pieces that follow each other closely: "your browser (Lynx 2.9) is not supported" matches `browser`, `not
-//! supported`.
+//! supported`. Many complete pages, such as those of javadoc, have a notice in `<noscript>` beside their text. If there is
+//! enough text outside of `<noscript>`, only that text is searched.
+
+use std::ops::Range;
 
 /// Maximum number of words in a notice.
 const MAX_WORDS: u32 = 120;
+/// A page with more words than this outside of `<noscript>` has content for readers without scripts.
+const MAX_WORDS_BESIDE_NOSCRIPT: usize = 20;
 /// Maximum number of bytes in a notice.
 const MAX_BYTES: usize = 4096;
 /// Maximum number of bytes between two pieces of a phrase.
@@ -54,11 +59,36 @@ const SUBJECTS: &[&str] = &[
 /// Words with characters outside ASCII. They are searched for only in texts that are not ASCII.
 const NON_ASCII_SUBJECTS: &[&str] = &["przeglądark", "браузер", "Браузер", "ブラウザ", "浏览器"];
 
-/// Whether a text of `words` words is a notice about the browser.
-pub(crate) fn is_browser_notice(text: &str, words: u32) -> bool {
+/// Whether a text of `words` words is a notice about the browser. `noscript` are the ranges of the text that were in
+/// `<noscript>` elements, in ascending order.
+pub(crate) fn is_browser_notice(text: &str, words: u32, noscript: &[Range<usize>]) -> bool {
     if words == 0 || words > MAX_WORDS || text.len() > MAX_BYTES {
         return false;
     }
+    if noscript.is_empty() {
+        return contains_notice(text);
+    }
+    let outside = without(text, noscript);
+    if outside.split_whitespace().count() > MAX_WORDS_BESIDE_NOSCRIPT {
+        contains_notice(&outside)
+    } else {
+        contains_notice(text)
+    }
+}
+
+/// The text without these ranges.
+fn without(text: &str, ranges: &[Range<usize>]) -> String {
+    let mut rest = String::with_capacity(text.len());
+    let mut start = 0;
+    for range in ranges {
+        rest.push_str(text.get(start..range.start).unwrap_or_default());
+        start = range.end;
+    }
+    rest.push_str(text.get(start..).unwrap_or_default());
+    rest
+}
+
+fn contains_notice(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let find =
         |subject: &&str| memchr::memmem::find(lower.as_bytes(), subject.as_bytes()).is_some();
@@ -96,7 +126,34 @@ mod tests {
     use super::*;
 
     fn is_notice(text: &str) -> bool {
-        is_browser_notice(text, text.split_whitespace().count() as u32)
+        is_browser_notice(text, text.split_whitespace().count() as u32, &[])
+    }
+
+    /// The remarks of a page of HTML contain the notice.
+    fn is_marked(html: &str) -> bool {
+        let input = crate::Input {
+            url: "http://example.org/",
+            content_type: Some("text/html"),
+            body: html.as_bytes(),
+            content_language: None,
+        };
+        let page = crate::read(&input, &crate::Options::default());
+        page.remarks
+            .contains(&crate::PageRemark::UnsupportedBrowser)
+    }
+
+    #[test]
+    fn a_notice_in_noscript_beside_enough_text_is_ignored() {
+        let notice = "<noscript><div>JavaScript is disabled on your browser.</div></noscript>";
+        let navigation = "Overview Module Package Class Use Tree Preview New Deprecated Index Help";
+        let content = "Uses of Class java.lang.Compiler. No usage of java.lang.Compiler. Report a bug.";
+        let page = |body: &str| format!("<html><title>Uses</title><body>{body}</body>");
+        assert!(!is_marked(&page(&format!("{notice}{navigation}<p>{content}"))));
+        assert!(!is_marked(&page(&format!("{navigation}{notice}{content}{notice}"))));
+        assert!(is_marked(&page(notice)), "an application without text");
+        assert!(is_marked(&page(&format!("{notice}<h1>My shop</h1>Loading …"))));
+        let outside = "<p>Please enable JavaScript to continue.";
+        assert!(is_marked(&page(&format!("{notice}{navigation}<p>{content}{outside}"))));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Extracts links, metadata and text from complete tags, and fills the [`Page`] at the end of the pass.
 
+use std::ops::Range;
+
 use super::super::style_sheet;
 use super::tag::{Attribute, CurrentTag};
 use super::{browser_notice, robots_meta};
@@ -13,6 +15,8 @@ use crate::{LinkKind, Options, Page, PageRemark, language, text};
 const MAX_METADATA_BYTES: usize = 2048;
 /// Maximum number of robots meta tags.
 const MAX_ROBOTS_TAGS: usize = 32;
+/// Maximum number of `<noscript>` elements whose place in the text is recorded.
+const MAX_NOSCRIPT: usize = 32;
 
 /// The links, metadata and text found so far.
 #[derive(Debug)]
@@ -33,6 +37,8 @@ pub(crate) struct Extractor<'a> {
     canonical: Option<String>,
     base: Option<String>,
     robots: Vec<(String, String)>,
+    /// The parts of the text that are inside `<noscript>`.
+    noscript: Vec<Range<usize>>,
 }
 
 impl<'a> Extractor<'a> {
@@ -55,6 +61,7 @@ impl<'a> Extractor<'a> {
             canonical: None,
             base: None,
             robots: Vec::new(),
+            noscript: Vec::new(),
         }
     }
 
@@ -97,6 +104,20 @@ impl<'a> Extractor<'a> {
         }
         if self.options.assets {
             self.add_assets(element, tag);
+        }
+    }
+
+    /// Records where a `<noscript>` begins. It ends with the text unless [`Extractor::end_noscript`] follows.
+    pub(crate) fn start_noscript(&mut self) {
+        if self.noscript.len() < MAX_NOSCRIPT {
+            self.noscript.push(self.text.length()..usize::MAX);
+        }
+    }
+
+    /// Records where the last `<noscript>` ends.
+    pub(crate) fn end_noscript(&mut self) {
+        if let Some(last) = self.noscript.last_mut() {
+            last.end = last.end.min(self.text.length());
         }
     }
 
@@ -224,7 +245,7 @@ impl<'a> Extractor<'a> {
         page.robots = std::mem::take(&mut self.robots);
         page.links = self.links.finish(&mut page.remarks);
         text::store(&mut self.text, page);
-        if browser_notice::is_browser_notice(&page.text, page.words) {
+        if browser_notice::is_browser_notice(&page.text, page.words, &self.noscript) {
             page.remarks.push(PageRemark::UnsupportedBrowser);
         }
     }

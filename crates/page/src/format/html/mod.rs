@@ -92,6 +92,9 @@ impl HtmlReader<'_> {
             self.open_templates += 1;
             self.choose_target();
         }
+        if element == Element::Noscript && !closed {
+            self.extractor.start_noscript();
+        }
         self.extractor.start_tag(element, &self.tag);
         if closed {
             return None;
@@ -112,6 +115,9 @@ impl HtmlReader<'_> {
             return;
         }
         self.open_elements.end(element);
+        if element == Element::Noscript {
+            self.extractor.end_noscript();
+        }
         if element == Element::Template {
             self.open_templates = self.open_templates.saturating_sub(1);
             self.choose_target();
