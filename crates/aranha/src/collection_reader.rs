@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use aranha_engine::{Collection as Folder, Config};
-use aranha_frontier::{Blocked, BlockedBy, View};
+use aranha_frontier::{Blocked, BlockedBy, Explanation, View};
 use aranha_url::{CanonUrl, Canonicaliser, Scope};
 
 use crate::error::CommandError;
@@ -19,18 +19,23 @@ pub(crate) struct CollectionReader {
     pub(crate) view: View,
     pub(crate) config: Config,
     pub(crate) canon: Canonicaliser,
+    /// The canonicaliser without the rules that remove parts of a URL. Earlier crawls may have stored pages under URLs that
+    /// the present rules would shorten.
+    pub(crate) literal: Canonicaliser,
 }
 
 impl CollectionReader {
     pub(crate) fn open(collection: &CollectionArg) -> Result<Self, CommandError> {
         let view = View::open(&collection.folder)?;
         let config = settings::of_collection(collection)?;
+        let literal = Canonicaliser::new(config.url.literal());
         let canon = Canonicaliser::new(config.url.clone());
         Ok(Self {
             folder: collection.folder.clone(),
             view,
             config,
             canon,
+            literal,
         })
     }
 
@@ -70,6 +75,24 @@ impl CollectionReader {
         let mut urls =
             session::parse_seeds(&self.canon, [("argument".to_owned(), text.to_owned())])?;
         Ok(urls.remove(0))
+    }
+
+    /// The URL of a page as it is stored, with everything known about it. That is the canonical form of the typed URL,
+    /// unless only the form that was typed is stored: an earlier crawl had other URL rules.
+    pub(crate) fn stored_url(&self, text: &str) -> Result<(CanonUrl, Explanation), CommandError> {
+        let url = self.url(text)?;
+        let known = self.view.explain(&url)?;
+        if known.records.is_empty()
+            && !known.known
+            && let Ok(typed) = self.literal.canon(text)
+            && typed != url
+        {
+            let typed_known = self.view.explain(&typed)?;
+            if typed_known.known {
+                return Ok((typed, typed_known));
+            }
+        }
+        Ok((url, known))
     }
 
     /// The name of the site that `--site` restricts a command to; `None` without the flag.

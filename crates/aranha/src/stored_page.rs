@@ -1,6 +1,6 @@
 //! Reads one page of a collection: its fetch records, and the stored response that was the newest at a point in time.
 
-use aranha_frontier::PageRecord;
+use aranha_frontier::{Explanation, PageRecord};
 use aranha_page::{Input, Page};
 use aranha_url::CanonUrl;
 use aranha_volume::{ArchiveReader, WarcRecord};
@@ -28,8 +28,7 @@ pub(crate) fn open(
 impl CollectionReader {
     /// All fetch records of a page, oldest first. There is at least one: a page that was never fetched is an error.
     pub(crate) fn records(&self, url: &str) -> Result<(CanonUrl, Vec<PageRecord>), CommandError> {
-        let url = self.url(url)?;
-        let records = self.view.explain(&url)?.records;
+        let (url, Explanation { records, .. }) = self.stored_url(url)?;
         if records.is_empty() {
             return Err(
                 CommandError::failed(format!("{url} has not been fetched")).hint(self.why(&url))

@@ -11,7 +11,7 @@
 //!    link, and they must not appear in logs and archives.
 //! 3. Percent-encoding in path and query is normalised (`percent.rs`). The final dot of a host and an empty query are
 //!    removed.
-//! 4. The optional [`UrlRules`] follow in this order: sessions, listings, index names, then the limits on repetition
+//! 4. The optional [`UrlRules`] follow in this order: sessions and tracking, listings, index names, then the limits on repetition
 //!    and length. In this order the result is a fixed point: no rule produces text that an earlier rule would change.
 //!
 //! The tests in `canonicaliser/tests.rs` check all rules together.
@@ -23,11 +23,11 @@ use crate::canonical::{CanonUrl, PartOffsets};
 use crate::growth;
 use crate::listing;
 use crate::origin;
+use crate::parameters::ParameterNames;
 use crate::percent;
 use crate::plain;
 use crate::rejected::Rejected;
 use crate::rules::UrlRules;
-use crate::session::SessionNames;
 
 /// If `UrlRules::max_length` is set, text that is longer than both this constant and `max_length` is rejected without
 /// parsing, because some pages have megabytes in a `href`.
@@ -37,7 +37,10 @@ pub(crate) const MAX_TEXT_LENGTH: usize = 1 << 16;
 #[derive(Clone, Debug)]
 pub struct Canonicaliser {
     rules: UrlRules,
-    sessions: SessionNames,
+    /// Parameters to be removed from the path: session identifiers.
+    path_names: ParameterNames,
+    /// Parameters to be removed from the query: session identifiers and tracking parameters.
+    query_names: ParameterNames,
 }
 
 impl Default for Canonicaliser {
@@ -49,13 +52,17 @@ impl Default for Canonicaliser {
 impl Canonicaliser {
     /// Compiles the rules.
     pub fn new(rules: UrlRules) -> Canonicaliser {
-        let names: &[String] = if rules.drop_sessions {
-            &rules.session_names
-        } else {
-            &[]
-        };
+        let mut names = Vec::new();
+        if rules.drop_sessions {
+            names.extend_from_slice(&rules.session_names);
+        }
+        let path_names = ParameterNames::compile(&names);
+        if rules.drop_tracking {
+            names.extend_from_slice(&rules.tracking_names);
+        }
         Canonicaliser {
-            sessions: SessionNames::compile(names),
+            path_names,
+            query_names: ParameterNames::compile(&names),
             rules,
         }
     }
@@ -163,20 +170,18 @@ impl Canonicaliser {
         Ok(CanonUrl::assemble(text, offsets))
     }
 
-    /// Applies the rules for sessions, listings and index names. Returns the end of the path.
+    /// Applies the rules for sessions, tracking parameters, listings and index names. Returns the end of the path.
     fn trim(&self, text: &mut String, start: usize) -> usize {
         let mark = memchr::memchr(b'?', &text.as_bytes()[start..]);
         let mut path_end = mark.map_or(text.len(), |mark| start + mark);
         if self.rules.drop_sessions
             && memchr::memchr2(b';', b'(', &text.as_bytes()[start..path_end]).is_some()
         {
-            path_end = self.sessions.strip_path(text, start, path_end);
+            path_end = self.path_names.strip_path(text, start, path_end);
         }
         if mark.is_some() {
             let query = path_end + 1;
-            if self.rules.drop_sessions {
-                self.sessions.strip_query(text, query);
-            }
+            self.query_names.strip_query(text, query);
             let listing = self.rules.trim_listings
                 && text.as_bytes()[path_end - 1] == b'/'
                 && listing::is_reordering(&text[query..]);

@@ -36,12 +36,12 @@ mod growth;
 pub mod key;
 mod listing;
 mod origin;
+mod parameters;
 mod percent;
 mod plain;
 pub mod rejected;
 pub mod rules;
 pub mod scope;
-mod session;
 pub mod site;
 mod surt;
 

@@ -23,6 +23,10 @@ pub struct UrlRules {
     /// requires a value of at least 16 letters and digits, or a UUID, because `sid=123` may be the number of an
     /// article.
     pub session_names: Vec<String>,
+    /// Remove tracking parameters from the query. They tell a site where its visitors come from and do not change the page.
+    pub drop_tracking: bool,
+    /// Names of tracking parameters, in the syntax of `session_names`.
+    pub tracking_names: Vec<String>,
     /// U5: remove the sort parameters of Apache's directory listings.
     pub trim_listings: bool,
     /// U6: maximum length of a canonical URL in bytes; 0 = no limit.
@@ -65,6 +69,53 @@ const SESSION_NAMES: [&str; 15] = [
     "xtcsid",
 ];
 
+/// Names of tracking parameters of advertising networks, mail campaigns and web analytics. Only names that no site uses for
+/// content are in the list.
+const TRACKING_NAMES: [&str; 27] = [
+    "utm_*",
+    "gclid",
+    "gclsrc",
+    "dclid",
+    "gbraid",
+    "wbraid",
+    "srsltid",
+    "_ga",
+    "_gl",
+    "fbclid",
+    "igshid",
+    "msclkid",
+    "twclid",
+    "ttclid",
+    "li_fat_id",
+    "yclid",
+    "ysclid",
+    "_openstat",
+    "mc_cid",
+    "mc_eid",
+    "mkt_tok",
+    "_hsenc",
+    "_hsmi",
+    "__hssc",
+    "__hstc",
+    "__hsfp",
+    "hsctatracking",
+];
+
+impl UrlRules {
+    /// These rules without the removal of parameters and file names: a URL keeps the text that was linked, in the
+    /// normal form of RFC 3986.
+    #[must_use]
+    pub fn literal(&self) -> UrlRules {
+        UrlRules {
+            drop_index: false,
+            drop_sessions: false,
+            drop_tracking: false,
+            trim_listings: false,
+            ..self.clone()
+        }
+    }
+}
+
 impl Default for UrlRules {
     fn default() -> UrlRules {
         let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
@@ -74,6 +125,8 @@ impl Default for UrlRules {
             index_names: owned(&INDEX_NAMES),
             drop_sessions: true,
             session_names: owned(&SESSION_NAMES),
+            drop_tracking: true,
+            tracking_names: owned(&TRACKING_NAMES),
             trim_listings: true,
             max_length: 2000,
             max_repeats: 2,

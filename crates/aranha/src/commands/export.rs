@@ -84,6 +84,7 @@ fn mirror(arguments: &Mirror) -> Result<ExitStatus, CommandError> {
     let writer = MirrorWriter {
         plan: &plan,
         canon: &collection.canon,
+        literal: &collection.literal,
         tree: &tree,
     };
     let all = grouped(plan.files.len() as u64);

@@ -38,8 +38,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     let collection = CollectionReader::open(&arguments.page.collection)?;
-    let url = collection.url(&arguments.page.url)?;
-    let known = collection.view.explain(&url)?;
+    let (url, known) = collection.stored_url(&arguments.page.url)?;
     let decisions = Decisions {
         scope: scope(&collection, &url, &known)?,
         robots: robots(&collection.config, &url, &known),

@@ -50,6 +50,8 @@ pub(crate) struct ExportCounts {
 pub(crate) struct MirrorWriter<'a> {
     pub(crate) plan: &'a MirrorPlan,
     pub(crate) canon: &'a Canonicaliser,
+    /// The canonicaliser without the rules that remove parts of a URL.
+    pub(crate) literal: &'a Canonicaliser,
     pub(crate) tree: &'a OutputTree,
 }
 
@@ -175,6 +177,14 @@ impl MirrorWriter<'_> {
         new.into_owned()
     }
 
+    /// The file of a link's target. Earlier crawls with other URL rules may have stored the target under the URL that was
+    /// linked.
+    fn find(&self, base: &Base, href: &str) -> Option<&MirrorFile> {
+        [self.canon, self.literal]
+            .into_iter()
+            .find_map(|canon| self.plan.find(&canon.join(base, href).ok()?))
+    }
+
     /// The new target of a link; `None` if it is not an HTTP link and must stay unchanged.
     fn link(
         &self,
@@ -188,10 +198,7 @@ impl MirrorWriter<'_> {
             return None;
         }
         let to_web = matches!(kind, LinkKind::Form | LinkKind::Canonical);
-        let target = (!to_web)
-            .then(|| self.canon.join(base, href).ok())
-            .flatten()
-            .and_then(|url| self.plan.find(&url));
+        let target = (!to_web).then(|| self.find(base, href)).flatten();
         let Some(target) = target else {
             return Some(RewrittenLink::Outside(absolute));
         };

@@ -126,7 +126,7 @@ fn trap_rows() -> Vec<Row> {
             "at most 90 requests",
             |result| result.at_most(90),
             "session identifiers are removed; near-duplicate detection",
-            "crates/url/src/session.rs",
+            "crates/url/src/parameters.rs",
         )
         .off("[url]\ndrop_sessions = false\n[thresholds]\ntrap_pages = \"none\""),
         row(

@@ -21,6 +21,7 @@ mod robots_txt;
 mod scripted_site;
 #[path = "../support/mod.rs"]
 mod support;
+mod tracking;
 
 use std::collections::BTreeMap;
 use std::net::UdpSocket;

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use aranha_frontier::Frontier;
 use aranha_revisit::Schedule;
-use aranha_url::{Canonicaliser, Scope, UrlRules};
+use aranha_url::{Canonicaliser, Scope};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -100,12 +100,7 @@ impl Node {
                 others_wait: AtomicBool::new(false),
             },
             policy: CrawlPolicy {
-                literal: Canonicaliser::new(UrlRules {
-                    drop_index: false,
-                    drop_sessions: false,
-                    trim_listings: false,
-                    ..config.url.clone()
-                }),
+                literal: Canonicaliser::new(config.url.literal()),
                 canon,
                 schedule: Schedule::new(&config.revisit),
                 config,

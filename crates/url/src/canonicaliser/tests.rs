@@ -227,17 +227,42 @@ fn heuristics_in_order() {
 }
 
 #[test]
+fn tracking_parameters_are_removed_from_the_query() {
+    for (text, expected) in [
+        ("/a?utm_source=x&utm_medium=mail", "/a"),
+        ("/a?id=5&UTM_Source=x&lang=pt", "/a?id=5&lang=pt"),
+        ("/a?gclid=1&b=2", "/a?b=2"),
+        ("/a?b=2&fbclid=Iw&c", "/a?b=2&c"),
+        ("/a?mc_cid=1&mc_eid=2;msclkid=3", "/a"),
+        ("/a?utm=1&agclid=2&gclid", "/a?utm=1&agclid=2&gclid"),
+        ("/a;utm_source=x/b", "/a;utm_source=x/b"),
+    ] {
+        check(
+            &format!("http://example.org{text}"),
+            &format!("http://example.org{expected}"),
+        );
+    }
+    let mine = Canonicaliser::new(UrlRules {
+        tracking_names: vec!["from".to_owned()],
+        ..UrlRules::default()
+    });
+    let url = mine.canon("http://example.org/a?from=mail&utm_source=x");
+    assert_eq!(url.expect("valid").path(), "/a?utm_source=x");
+}
+
+#[test]
 fn every_rule_can_be_off() {
     let off = Canonicaliser::new(UrlRules {
         fold_www: false,
         drop_sessions: false,
+        drop_tracking: false,
         trim_listings: false,
         max_length: 0,
         max_repeats: 0,
         ..UrlRules::default()
     });
     let text = format!(
-        "http://www.example.org/x/x/x/x/{};jsessionid=1/?C=M;O=A",
+        "http://www.example.org/x/x/x/x/{};jsessionid=1/?C=M;O=A&utm_source=x",
         "y".repeat(5000)
     );
     let url = off.canon(&text).expect("all rules are off");
@@ -421,6 +446,8 @@ fn piece() -> impl Strategy<Value = String> {
         "sid=1",
         ";jsessionid=1",
         "PHPSESSID=2",
+        "utm_source=3",
+        "gclid=4",
         "(S(lit3py55t21z5v55vlm25s55))",
         "C=M;O=A",
         "N=D",

@@ -146,14 +146,23 @@ mod tests {
     fn a_notice_in_noscript_beside_enough_text_is_ignored() {
         let notice = "<noscript><div>JavaScript is disabled on your browser.</div></noscript>";
         let navigation = "Overview Module Package Class Use Tree Preview New Deprecated Index Help";
-        let content = "Uses of Class java.lang.Compiler. No usage of java.lang.Compiler. Report a bug.";
+        let content =
+            "Uses of Class java.lang.Compiler. No usage of java.lang.Compiler. Report a bug.";
         let page = |body: &str| format!("<html><title>Uses</title><body>{body}</body>");
-        assert!(!is_marked(&page(&format!("{notice}{navigation}<p>{content}"))));
-        assert!(!is_marked(&page(&format!("{navigation}{notice}{content}{notice}"))));
+        assert!(!is_marked(&page(&format!(
+            "{notice}{navigation}<p>{content}"
+        ))));
+        assert!(!is_marked(&page(&format!(
+            "{navigation}{notice}{content}{notice}"
+        ))));
         assert!(is_marked(&page(notice)), "an application without text");
-        assert!(is_marked(&page(&format!("{notice}<h1>My shop</h1>Loading …"))));
+        assert!(is_marked(&page(&format!(
+            "{notice}<h1>My shop</h1>Loading …"
+        ))));
         let outside = "<p>Please enable JavaScript to continue.";
-        assert!(is_marked(&page(&format!("{notice}{navigation}<p>{content}{outside}"))));
+        assert!(is_marked(&page(&format!(
+            "{notice}{navigation}<p>{content}{outside}"
+        ))));
     }
 
     #[test]

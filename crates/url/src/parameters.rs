@@ -1,6 +1,6 @@
-//! Removal of session identifiers, which give one page many URLs (U4; Viuva Negra 4.1, 5.4; Castillo A.6.1). They occur
-//! in the query (`?a=1&PHPSESSID=…`), in path parameters (`;jsessionid=…`) and as path segments of ASP.NET
-//! (`/(S(…))/`).
+//! Removal of parameters that give one page many URLs: session identifiers (U4; Viuva Negra 4.1, 5.4; Castillo A.6.1)
+//! and tracking parameters. Session identifiers occur in the query (`?a=1&PHPSESSID=…`), in path parameters
+//! (`;jsessionid=…`) and as path segments of ASP.NET (`/(S(…))/`). Tracking parameters (`?utm_source=…`) occur in the query.
 //!
 //! A parameter without `=` is kept, and so is a parameter whose value is shorter than the configured minimum. Some
 //! sites use the name `sid` for article numbers (`article.php?sid=123`), and removing these would merge all articles
@@ -8,14 +8,15 @@
 
 /// Compiled parameter names.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct SessionNames {
-    names: Vec<SessionName>,
-    /// Bit n is set if some entry matches names of n bytes. This test alone excludes most parameters.
-    lengths: u64,
+pub(crate) struct ParameterNames {
+    names: Vec<ParameterName>,
+    /// By first letter of a name (its last five bits): bit n is set if some entry matches names of n bytes that start with
+    /// this letter. This test alone excludes most parameters.
+    lengths: [u64; 32],
 }
 
 #[derive(Clone, Debug)]
-struct SessionName {
+struct ParameterName {
     text: String,
     /// True for an entry such as `aspsessionid*`: every name that starts with `text` matches.
     open: bool,
@@ -24,21 +25,26 @@ struct SessionName {
     value: usize,
 }
 
-impl SessionNames {
+impl ParameterNames {
     /// Entries are `name` or `name*`, optionally followed by `=N`.
-    pub(crate) fn compile(entries: &[String]) -> SessionNames {
-        let mut compiled = SessionNames::default();
+    pub(crate) fn compile(entries: &[String]) -> ParameterNames {
+        let mut compiled = ParameterNames::default();
         for entry in entries.iter().filter(|entry| !entry.is_empty()) {
             let (name, value) = entry.split_once('=').unwrap_or((entry, "0"));
             let text = name.trim_end_matches('*').to_owned();
             let open = text.len() < name.len();
             let shortest = text.len().min(63);
-            compiled.lengths |= if open {
+            let lengths = if open {
                 u64::MAX << shortest
             } else {
                 1 << shortest
             };
-            compiled.names.push(SessionName {
+            match text.as_bytes().first() {
+                Some(first) => compiled.lengths[letter(*first)] |= lengths,
+                // The entry `*` matches every name.
+                None => compiled.lengths.iter_mut().for_each(|all| *all |= lengths),
+            }
+            compiled.names.push(ParameterName {
                 text,
                 open,
                 value: value.parse().unwrap_or(0),
@@ -47,11 +53,12 @@ impl SessionNames {
         compiled
     }
 
-    fn is_session(&self, parameter: &str) -> bool {
+    fn matches(&self, parameter: &str) -> bool {
         let Some(end) = memchr::memchr(b'=', parameter.as_bytes()) else {
             return false;
         };
-        if self.lengths & (1 << end.min(63)) == 0 {
+        let first = parameter.as_bytes()[0];
+        if self.lengths[letter(first)] & (1 << end.min(63)) == 0 {
             return false;
         }
         let (name, value) = (&parameter[..end], &parameter[end + 1..]);
@@ -60,15 +67,15 @@ impl SessionNames {
             .any(|known| known.is(name) && known.takes(value))
     }
 
-    /// Removes session parameters from the query (without its `?`) that starts at `start` in `text`. A separator is
+    /// Removes these parameters from the query (without its `?`) that starts at `start` in `text`. A separator is
     /// removed together with the parameter after it.
     pub(crate) fn strip_query(&self, text: &mut String, start: usize) {
-        if !parameters(&text[start..]).any(|(_, parameter)| self.is_session(parameter)) {
+        if !parameters(&text[start..]).any(|(_, parameter)| self.matches(parameter)) {
             return;
         }
         let query = text.split_off(start);
         for (separator, parameter) in parameters(&query) {
-            if !self.is_session(parameter) {
+            if !self.matches(parameter) {
                 if text.len() > start {
                     text.push_str(separator);
                 }
@@ -103,7 +110,7 @@ impl SessionNames {
             || segment
                 .split(';')
                 .skip(1)
-                .any(|parameter| self.is_session(parameter))
+                .any(|parameter| self.matches(parameter))
     }
 
     /// Appends a segment without its session parameters, unless that would leave a dot segment: `..;sid=…` is a name,
@@ -111,7 +118,7 @@ impl SessionNames {
     fn push_segment(&self, kept: &mut String, segment: &str) {
         let start = kept.len();
         for (index, parameter) in segment.split(';').enumerate() {
-            if index > 0 && self.is_session(parameter) {
+            if index > 0 && self.matches(parameter) {
                 continue;
             }
             if index > 0 {
@@ -126,7 +133,7 @@ impl SessionNames {
     }
 }
 
-impl SessionName {
+impl ParameterName {
     fn is(&self, name: &str) -> bool {
         let known = self.text.len();
         (name.len() == known || (self.open && name.len() > known))
@@ -138,6 +145,11 @@ impl SessionName {
         self.value == 0
             || (value.len() >= self.value && (value.bytes().all(plain) || is_uuid(value)))
     }
+}
+
+/// Index of a name's first byte in `ParameterNames::lengths`. The cases of a letter have the same index.
+fn letter(first: u8) -> usize {
+    usize::from(first & 31)
 }
 
 /// Whether the value has the form of a UUID: `550e8400-e29b-41d4-a716-446655440000` (RFC 9562, 4).
@@ -189,8 +201,8 @@ mod tests {
     use super::*;
     use crate::rules::UrlRules;
 
-    fn names() -> SessionNames {
-        SessionNames::compile(&UrlRules::default().session_names)
+    fn names() -> ParameterNames {
+        ParameterNames::compile(&UrlRules::default().session_names)
     }
 
     #[track_caller]
@@ -252,9 +264,13 @@ mod tests {
 
     #[test]
     fn configured_names() {
-        let names = SessionNames::compile(&["token*".to_owned(), "k=4".to_owned()]);
+        let names = ParameterNames::compile(&["token*".to_owned(), "k=4".to_owned()]);
         let mut text = "tokenized=1&TOKEN=2&k=123&k=1234&t=5".to_owned();
         names.strip_query(&mut text, 0);
         assert_eq!(text, "k=123&t=5");
+        let names = ParameterNames::compile(&["*".to_owned()]);
+        let mut text = "a=1&=2&b".to_owned();
+        names.strip_query(&mut text, 0);
+        assert_eq!(text, "b");
     }
 }
