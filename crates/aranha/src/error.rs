@@ -22,6 +22,8 @@ pub(crate) enum ExitStatus {
     Usage = 2,
     /// Stopped by a full disk; running the same command again continues the work.
     Stopped = 3,
+    /// No seed could be fetched.
+    NoSeed = 4,
     /// Interrupted; running the same command again continues the work.
     Interrupted = 130,
 }
@@ -55,6 +57,14 @@ impl CommandError {
     pub(crate) fn stopped(sentence: impl Into<String>) -> Self {
         Self {
             status: ExitStatus::Stopped,
+            ..Self::failed(sentence)
+        }
+    }
+
+    /// An error with exit status 4: no seed could be fetched.
+    pub(crate) fn no_seed(sentence: impl Into<String>) -> Self {
+        Self {
+            status: ExitStatus::NoSeed,
             ..Self::failed(sentence)
         }
     }

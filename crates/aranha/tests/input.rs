@@ -196,12 +196,7 @@ fn a_collection_path_that_is_a_file_is_rejected() {
     std::fs::write(&file, "mine").unwrap();
     for folder in [file.clone(), file.join("below")] {
         for command in [
-            &[
-                "crawl",
-                "http://127.0.0.1:9/",
-                "--contact",
-                "test@localhost",
-            ][..],
+            &["crawl", "http://127.0.0.1:9/", "--allow-private"][..],
             &["seed", "add", "http://127.0.0.1:9/"],
         ] {
             let output = run(aranha().args(command).arg("-c").arg(&folder));
@@ -252,12 +247,7 @@ fn a_read_only_folder_is_rejected() {
     let _read_only = ReadOnly::new(parent.path());
     for folder in [parent.path().join("crawl"), parent.path().to_owned()] {
         for command in [
-            &[
-                "crawl",
-                "http://127.0.0.1:9/",
-                "--contact",
-                "test@localhost",
-            ][..],
+            &["crawl", "http://127.0.0.1:9/", "--allow-private"][..],
             &["seed", "add", "http://127.0.0.1:9/"],
         ] {
             let output = run(aranha_without_privileges()

@@ -43,6 +43,7 @@ mod verdict;
 mod visit;
 mod world;
 
+pub use aranha_fetch::is_private_host;
 pub use blocking::blacklist_watch::{append as add_to_blacklist, remove as remove_from_blacklist};
 pub use clock::Clock;
 pub use collection::Collection;
@@ -55,5 +56,6 @@ pub use signals::{Signal, Source, signal};
 pub use status::collection_status::Status;
 pub use status::event::{Event, EventKind};
 pub use status::notice::Notice;
+pub use status::seed_failures::SeedFailure;
 pub use status::tally::{LiveCounters, Tally};
 pub use world::World;

@@ -110,7 +110,10 @@ pub(crate) async fn request(
                 match context.policy.canon.join(&Base::of(&url), &href) {
                     Ok(target) if context.scope.is_blocked(&target) => {
                         // The site may have rules, but they are unknown. So no page may be fetched.
-                        let reason = format!("a redirect to {}, which is blocked", target.as_str());
+                        let reason = format!(
+                            "robots.txt redirects to {}, which is blocked",
+                            target.as_str()
+                        );
                         fetch.file.body = reason.into_bytes();
                         return fetch;
                     }

@@ -20,7 +20,7 @@ use crate::{
         connect::{self, Connection},
         tls::Tls,
     },
-    dns::{NameSource, Resolver},
+    dns::{NameSource, Resolver, ip_literal},
     http::{
         content_coding::{self as decode, ContentCoding},
         exchange::{self, ExchangeLimits, ExchangeResult, ReceivedResponse},
@@ -76,6 +76,14 @@ pub struct Resolved {
     pub addresses: Vec<IpAddr>,
     /// When the DNS answer expires, Unix milliseconds.
     pub expires_ms: i64,
+}
+
+/// Whether a host is `localhost` or an IP literal in a special range (private, loopback, link-local …). Other names are
+/// not looked up.
+pub fn is_private_host(host: &str) -> bool {
+    host == "localhost"
+        || host.ends_with(".localhost")
+        || ip_literal(host).is_some_and(|address| !AddressGuard::is_public(address))
 }
 
 impl Fetcher {

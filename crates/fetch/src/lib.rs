@@ -73,7 +73,7 @@ mod transport;
 pub use connection::FetchSession;
 pub use cookies::CookieJar;
 pub use failure::{Failure, FetchSetupError};
-pub use fetcher::{Fetcher, Resolved};
+pub use fetcher::{Fetcher, Resolved, is_private_host};
 pub use http::{FetchRequest, FetchResponse, Fetched, Headers, ResponseRemark, Timings, Truncated};
 pub use options::Options;
 pub use transport::{SimulatedResponse, Simulation};

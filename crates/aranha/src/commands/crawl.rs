@@ -23,7 +23,8 @@ Examples:
   aranha crawl http://localhost:8000 --profile mysite --allow-private
 
 Ctrl-C saves the state and stops the crawl; the same command continues it. Exit status: 0 if the crawl \
-finished or reached a limit, 3 if a full disk stopped it, 130 if it was interrupted.";
+finished or reached a limit, 3 if a full disk stopped it, 4 if no seed could be fetched, 130 if it was \
+interrupted.";
 
 /// Start a crawl, or continue one
 #[derive(Args, Debug)]
@@ -64,6 +65,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
         texts.extend(input::lines(file)?);
     }
     let seeds = session::parse_seeds(&canon, texts)?;
+    session::check_private(&config, &seeds)?;
     require_contact(&config)?;
     let session = Session {
         folder: &arguments.collection.folder,

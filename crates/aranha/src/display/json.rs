@@ -128,7 +128,9 @@ fn old_notice(notice: &Notice) -> Value {
             json!({"notice": "blacklist_wrong", "problem": problem})
         }
         Notice::SignalsError { problem } => json!({"notice": "signals_wrong", "problem": problem}),
-        Notice::SiteBlocked { .. } | Notice::DiskFull { .. } => Value::Null,
+        Notice::SiteBlocked { .. } | Notice::SeedFailed { .. } | Notice::DiskFull { .. } => {
+            Value::Null
+        }
     }
 }
 

@@ -109,7 +109,7 @@ fn lines(summary: &Summary, folder: &str) -> Vec<String> {
             counted(status.sites.known, "site")
         ),
     );
-    if tally.pages == 0 && tally.failed > 0 {
+    if tally.pages == 0 && tally.failed > 0 && tally.seeds_failed == 0 {
         lines.push(format!(
             "hint: no page could be fetched; `aranha why URL -c {folder}` shows the reason"
         ));
@@ -187,6 +187,7 @@ mod tests {
             reason: Reason::Finished,
             tally,
             status,
+            failed_seed: None,
             took: Duration::from_millis(10_050),
         };
         let expected = "\

@@ -14,7 +14,7 @@ mod stop_signals;
 
 use std::path::Path;
 
-use aranha_engine::{Clock, Collection, Config, Node, Reason, Source, Stop, Summary};
+use aranha_engine::{Clock, Collection, Config, Node, Reason, Source, Stop, Summary, Tally};
 use aranha_frontier::{Embedded, Frontier, Seed};
 use aranha_url::CanonUrl;
 
@@ -25,7 +25,7 @@ use crate::{collection, logging};
 
 pub(crate) use errors::frontier_error;
 pub(crate) use preconditions::{check_frontier, raise_open_file_limit};
-pub(crate) use seeds::parse_seeds;
+pub(crate) use seeds::{check_private, parse_seeds};
 
 /// A crawl that is ready to start.
 pub(crate) struct Session<'a> {
@@ -163,6 +163,9 @@ fn print_repairs(mode: OutputMode, node: &Node) {
 
 fn exit_status(summary: &Summary, name: &str) -> Result<ExitStatus, CommandError> {
     match &summary.reason {
+        Reason::Finished | Reason::Limit(_) if no_seed_was_fetched(&summary.tally) => {
+            Err(no_seed_error(summary, name))
+        }
         Reason::Finished | Reason::Limit(_) => Ok(ExitStatus::Done),
         Reason::Interrupted => Ok(ExitStatus::Interrupted),
         Reason::DiskFull(detail) => Err(CommandError::stopped(detail.clone()).hint(format!(
@@ -172,4 +175,24 @@ fn exit_status(summary: &Summary, name: &str) -> Result<ExitStatus, CommandError
             "pages that were checked in are safe; continue with `aranha crawl -c {name}`"
         ))),
     }
+}
+
+/// Whether seeds failed and nothing else was fetched.
+fn no_seed_was_fetched(tally: &Tally) -> bool {
+    tally.seeds_failed > 0 && tally.pages == 0
+}
+
+/// The error for a crawl in which no seed could be fetched. It gives the reason of the first seed that failed.
+fn no_seed_error(summary: &Summary, name: &str) -> CommandError {
+    let (url, reason) = match &summary.failed_seed {
+        Some(failure) => (failure.url.as_str(), failure.reason.as_str()),
+        None => ("URL", "unknown"),
+    };
+    let sentence = match summary.tally.seeds_failed {
+        1 => format!("the seed could not be fetched: {url}: {reason}"),
+        _ => format!("no seed could be fetched; the first: {url}: {reason}"),
+    };
+    CommandError::no_seed(sentence).hint(format!(
+        "`aranha why {url} -c {name}` shows every decision about it"
+    ))
 }

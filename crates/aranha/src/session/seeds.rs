@@ -1,5 +1,6 @@
 //! Parses seeds as users type them.
 
+use aranha_engine::Config;
 use aranha_url::{CanonUrl, Canonicaliser, Rejected};
 
 use crate::error::CommandError;
@@ -37,6 +38,21 @@ fn parse_seed(canon: &Canonicaliser, text: &str) -> Result<CanonUrl, Rejected> {
             .canon(&format!("{scheme}://{text}"))
             .map_err(|_| rejected)
     })
+}
+
+/// Refuses a crawl whose seeds all name private hosts, unless the configuration allows private addresses. Other names
+/// that resolve to private addresses are refused when they are fetched.
+pub(crate) fn check_private(config: &Config, seeds: &[CanonUrl]) -> Result<(), CommandError> {
+    let all_private = seeds
+        .iter()
+        .all(|seed| aranha_engine::is_private_host(seed.host()));
+    match seeds {
+        [first, ..] if all_private && !config.fetch.allow_private => Err(CommandError::usage(
+            format!("{first} is on this machine or on a private network, which is not crawled by default"),
+        )
+        .hint("add --allow-private; --contact is then optional")),
+        _ => Ok(()),
+    }
 }
 
 /// Whether a rejected text is a host without a scheme, such as `example.org` or `localhost:8000`.

@@ -136,3 +136,16 @@ pub fn crawl(folder: &Path, seed: &str) -> Command {
 pub fn run(command: &mut Command) {
     assert_status(&command.output().unwrap(), 0);
 }
+
+/// Runs a crawl in which no seed can be fetched.
+pub fn run_without_answer(command: &mut Command) {
+    assert_status(&command.output().unwrap(), 4);
+}
+
+/// Runs a crawl in which seeds may fail.
+pub fn run_with_failures(command: &mut Command) {
+    let output = command.output().unwrap();
+    if output.status.code() != Some(4) {
+        assert_status(&output, 0);
+    }
+}

@@ -4,7 +4,7 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::time::{Duration, Instant};
 
 use crate::outcomes;
-use crate::scripted_site::{ScriptedSite, crawl, links, page, run};
+use crate::scripted_site::{ScriptedSite, crawl, links, page, run, run_without_answer};
 use crate::support::aranha;
 
 #[test]
@@ -176,17 +176,13 @@ fn a_refused_address_can_be_allowed_later() {
     let folder = tempfile::tempdir().unwrap();
     let collection = folder.path().join("c");
     run(aranha()
-        .args([
-            "crawl",
-            &site.url("/"),
-            "--contact",
-            "me@example.org",
-            "--pause",
-            "0",
-            "--quiet",
-            "-c",
-        ])
+        .args(["seed", "add", &site.url("/"), "-c"])
         .arg(&collection));
+    run_without_answer(
+        aranha()
+            .args(["crawl", "--contact", "me@example.org", "--quiet", "-c"])
+            .arg(&collection),
+    );
     assert_eq!(site.requests(), Vec::<String>::new());
     run(&mut crawl(&collection, &site.url("/")));
     assert_eq!(outcomes(&collection)["/"], "200");

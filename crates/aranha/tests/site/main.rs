@@ -19,6 +19,7 @@ mod retries;
 mod robots_txt;
 #[path = "../scripted_site/mod.rs"]
 mod scripted_site;
+mod seeds;
 #[path = "../support/mod.rs"]
 mod support;
 mod tracking;
@@ -74,4 +75,10 @@ pub(crate) fn resolver_to_loopback() -> String {
         }
     });
     resolver
+}
+
+/// A TCP port on 127.0.0.1 on which no server listens.
+pub(crate) fn closed_port() -> u16 {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port()
 }

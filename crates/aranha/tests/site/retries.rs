@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use crate::scripted_site::{ScriptedSite, crawl, links, page, run, status};
+use crate::scripted_site::{
+    ScriptedSite, crawl, links, page, run, run_with_failures, run_without_answer, status,
+};
 use crate::support::{aranha, pages};
 use crate::{outcomes, settings};
 
@@ -23,14 +25,14 @@ fn a_page_whose_server_failed_is_tried_again_every_round() {
          [revisit]\npolicy = \"fixed\"\nevery = \"1s\"\nspread = 0\n",
     );
     let collection = folder.path().join("c");
-    run(crawl(&collection, &site.url("/")).arg("--config").arg(file));
+    run_with_failures(crawl(&collection, &site.url("/")).arg("--config").arg(file));
     let start = Instant::now();
     while outcomes(&collection)
         .get("/")
         .is_none_or(|found| found != "200")
     {
         assert!(start.elapsed() < Duration::from_secs(30));
-        run(aranha().args(["crawl", "--quiet", "-c"]).arg(&collection));
+        run_with_failures(aranha().args(["crawl", "--quiet", "-c"]).arg(&collection));
     }
     assert_eq!(site.requests()[..3], ["/", "/", "/"]);
     // A 404 response is not a failure, so the page is not retried.
@@ -61,13 +63,15 @@ fn an_unreachable_site_gets_one_request_for_all_its_pages() {
     let collection = folder.path().join("c");
     let mut command = aranha();
     command.args(["crawl", "--allow-private", "--pause", "0", "--quiet"]);
-    run(command
-        .arg("-i")
-        .arg(list)
-        .arg("--config")
-        .arg(file)
-        .arg("-c")
-        .arg(&collection));
+    run_without_answer(
+        command
+            .arg("-i")
+            .arg(list)
+            .arg("--config")
+            .arg(file)
+            .arg("-c")
+            .arg(&collection),
+    );
     assert_eq!(*requests.lock().unwrap(), 2, "one request and one retry");
     run(aranha()
         .args(["crawl", "--quiet", "--allow-private", "-c"])
@@ -140,7 +144,7 @@ fn the_again_flag_requests_sites_that_wait_for_a_retry() {
     });
     let folder = tempfile::tempdir().unwrap();
     let collection = folder.path().join("c");
-    run(&mut crawl(&collection, &site.url("/")));
+    run_without_answer(&mut crawl(&collection, &site.url("/")));
     assert_eq!(site.requests(), Vec::<String>::new());
     let again = |flag: &str| {
         run(aranha()
@@ -258,7 +262,7 @@ fn retry_after_is_obeyed_by_the_next_crawl() {
         let folder = tempfile::tempdir().unwrap();
         let collection = folder.path().join("c");
         let file = settings(folder.path(), "[crawl]\nidle_wait = \"100ms\"\n");
-        run(crawl(&collection, &site.url("/")).arg("--config").arg(file));
+        run_with_failures(crawl(&collection, &site.url("/")).arg("--config").arg(file));
         let requests = site.all_requests();
         assert_eq!(requests.last().map(String::as_str), Some(refused));
         for flag in ["--quiet", "--again"] {

@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use crate::scripted_site::{ScriptedSite, crawl, links, page, run, status};
+use crate::scripted_site::{
+    ScriptedSite, crawl, links, page, run, run_with_failures, run_without_answer, status,
+};
 use crate::support::assert_status;
 use crate::{outcomes, settings};
 
@@ -20,7 +22,7 @@ fn an_incomplete_robots_txt_allows_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let file = settings(folder.path(), "[crawl]\nidle_wait = \"0s\"\n");
         let collection = folder.path().join("c");
-        run(crawl(&collection, &site.url("/")).arg("--config").arg(file));
+        run_with_failures(crawl(&collection, &site.url("/")).arg("--config").arg(file));
         assert_eq!(site.requests(), expected, "{answer}");
     };
     check(
@@ -69,7 +71,7 @@ fn no_page_is_fetched_while_robots_txt_is_unreachable() {
     });
     let folder = tempfile::tempdir().unwrap();
     let collection = folder.path().join("c");
-    run(&mut crawl(&collection, &site.url("/")));
+    run_without_answer(&mut crawl(&collection, &site.url("/")));
     assert_eq!(site.requests(), Vec::<String>::new());
     run(&mut crawl(&collection, &site.url("/")));
     assert_eq!(site.requests(), ["/", "/open"]);
@@ -92,7 +94,7 @@ fn a_robots_txt_redirect_to_a_blocked_host_is_not_followed() {
         &format!("[crawl]\nblacklist = [\"{}*\"]\n", shut.url("/")),
     );
     let collection = folder.path().join("c");
-    run(crawl(&collection, &site.url("/")).arg("--config").arg(file));
+    run_without_answer(crawl(&collection, &site.url("/")).arg("--config").arg(file));
     assert_eq!(shut.requests(), Vec::<String>::new());
     assert_eq!(
         site.requests(),

@@ -20,6 +20,7 @@ use crate::links::link_cache::LinkCache;
 use crate::node::stop::{Reason, Stop};
 use crate::scope::SharedScope;
 use crate::status::notice::Notices;
+use crate::status::seed_failures::SeedFailures;
 use crate::status::tally::LiveCounters;
 use crate::traps::site_share::SiteShare;
 use crate::traps::wildcard_domains::WildcardDomains;
@@ -68,9 +69,10 @@ pub(crate) struct Watchers {
     pub(crate) link_cache: LinkCache,
 }
 
-/// Reports of a running crawl: counters and notices.
+/// Reports of a running crawl: counters, failed seeds and notices.
 pub(crate) struct Reports {
     pub(crate) counters: Arc<LiveCounters>,
+    pub(crate) seed_failures: Arc<SeedFailures>,
     pub(crate) notices: Notices,
 }
 

@@ -33,6 +33,7 @@ use crate::config::Config;
 use crate::status::collection_status::Status;
 use crate::status::event::Event;
 use crate::status::notice::Notice;
+use crate::status::seed_failures::SeedFailure;
 use crate::status::tally::{LiveCounters, Tally};
 use crate::visit::visit;
 use crate::world::World;
@@ -54,6 +55,8 @@ pub struct Summary {
     pub tally: Tally,
     /// Totals of the collection.
     pub status: Status,
+    /// The first seed that could not be fetched.
+    pub failed_seed: Option<SeedFailure>,
     /// Duration of the crawl.
     pub took: Duration,
 }
@@ -152,6 +155,7 @@ impl Node {
             Arc::clone(&context.reports.counters),
             context.reports.notices.log(),
         );
+        let seed_failures = Arc::clone(&context.reports.seed_failures);
         // The census is only an estimate, so an error while saving it is ignored.
         let _ = census::save(&context.policy.schedule, context.config(), &census);
         // The context holds the last sender of submissions. The committer ends when all senders are dropped.
@@ -171,6 +175,7 @@ impl Node {
             reason: stop.reason().unwrap_or(Reason::Finished),
             tally: counters.tally(),
             status: status.into(),
+            failed_seed: seed_failures.first(),
             took: began.elapsed(),
         };
         if let Reason::DiskFull(problem) = &summary.reason {

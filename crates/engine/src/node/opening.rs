@@ -89,7 +89,11 @@ impl Node {
                 site_share: SiteShare::default(),
                 link_cache: LinkCache::new(),
             },
-            reports: Reports { counters, notices },
+            reports: Reports {
+                counters,
+                seed_failures: Arc::default(),
+                notices,
+            },
             control: Control {
                 clock,
                 stop,

@@ -14,4 +14,5 @@ pub(crate) mod crawl_log;
 pub(crate) mod event;
 pub(crate) mod event_log;
 pub(crate) mod notice;
+pub(crate) mod seed_failures;
 pub(crate) mod tally;

@@ -49,6 +49,13 @@ pub enum Notice {
         /// Its share of the latest requests, in percent.
         percent: u32,
     },
+    /// A seed could not be fetched, or its server answered with an error.
+    SeedFailed {
+        /// URL of the seed.
+        url: String,
+        /// Why it could not be fetched.
+        reason: String,
+    },
     /// DNS lookups fail: the crawl pauses (N4).
     DnsDown,
     /// DNS lookups succeed again.
@@ -89,6 +96,7 @@ impl fmt::Display for Notice {
                 f,
                 "{percent}% of the requests go to {site}; `aranha block {site}` blocks it"
             ),
+            Self::SeedFailed { url, reason } => write!(f, "seed {url} failed: {reason}"),
             Self::DnsDown => f.write_str("DNS lookups fail; the crawl pauses until they succeed"),
             Self::DnsUp { seconds } => write!(
                 f,

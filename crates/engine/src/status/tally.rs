@@ -35,6 +35,8 @@ counters! {
     duplicates,
     /// Fetches without a response.
     failed,
+    /// Seeds that were not fetched, or whose server answered with an error. Each counts once.
+    seeds_failed,
     /// Responses with status 400 or above.
     http_errors,
     /// Pages not requested because robots.txt disallows them.

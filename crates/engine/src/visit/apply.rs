@@ -92,7 +92,11 @@ impl Visit {
             return;
         }
         self.count(&page, response.outcome, response.size);
-        let outage = is_outage(response.outcome).then(|| self.apply_outage(response.outcome));
+        self.report_seed(&page, response.outcome, &notes);
+        let outage = is_outage(response.outcome).then(|| {
+            self.report_queued_seeds(&notes);
+            self.apply_outage(response.outcome)
+        });
         let site = self.site.view(now, self.requests.failures, outage);
         let verdict = decide(&site, &response, &page, &self.context.policy);
         tracing::debug!(url = url.as_str(), outcome = %response.outcome, next = ?verdict.next, "verdict");

@@ -59,6 +59,7 @@ impl Visit {
                         self.queue.push_front(page);
                         return;
                     }
+                    self.report_seed(&page, refused, "");
                     self.record_unfetched(page, refused, now);
                 }
                 Ok(url) if self.context.control.pages.take() => self.fetch(page, url, now),

@@ -13,7 +13,8 @@
 //!
 //! This file is the loop. The steps, in order: `enter.rs` and `blacklist.rs` check whether the site may be visited;
 //! `robots.rs` fetches robots.txt; `sitemaps.rs` admits the sitemaps that it names; `launch.rs` starts fetches;
-//! `apply.rs` applies the verdict about each page; `admit.rs` admits its links; `trap_check.rs` looks for traps;
+//! `apply.rs` applies the verdict about each page; `seed_report.rs`
+//! reports seeds that failed; `admit.rs` admits its links; `trap_check.rs` looks for traps;
 //! `check_in.rs` makes the check-ins. `site.rs` holds the facts of the site.
 
 mod admit;
@@ -28,6 +29,7 @@ pub(crate) mod page_queue;
 mod probe;
 mod requests;
 mod robots;
+mod seed_report;
 mod site;
 mod sitemaps;
 #[cfg(test)]

@@ -9,6 +9,7 @@ use aranha_robots::RobotsRules;
 
 use super::Visit;
 use super::check_in::reply;
+use super::seed_report::robots_txt_error;
 use crate::courtesy::BackOff;
 use crate::robots_txt::{self, RobotsFetch};
 use crate::status::tally::add;
@@ -36,6 +37,9 @@ impl Visit {
         let (outcome, retry_after) = (fetch.outcome, fetch.retry_after);
         self.batch.done.extend(fetch.done);
         let rules = robots_txt::rules(&fetch.file, product);
+        if rules.is_none() {
+            self.report_queued_seeds(&robots_txt_error(&fetch.file));
+        }
         self.site.store_robots(fetch.file);
         if rules.is_some() {
             self.site.end_outage();

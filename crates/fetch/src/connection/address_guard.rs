@@ -141,18 +141,18 @@ impl AddressGuard {
         }
         drop(blacklist);
         match address {
-            IpAddr::V4(address) => self.refusal_v4(address).map(str::to_owned),
+            IpAddr::V4(address) => self.refusal_v4(address),
             IpAddr::V6(address) => self.refusal_v6(address),
         }
     }
 
-    fn refusal_v4(&self, address: Ipv4Addr) -> Option<&'static str> {
+    fn refusal_v4(&self, address: Ipv4Addr) -> Option<String> {
         let bits = address.to_bits();
         RANGES_V4
             .iter()
             .find(|(base, length, ..)| (bits ^ u32::from_be_bytes(*base)) >> (32 - length) == 0)
             .filter(|(_, _, range, _)| self.refuses(*range))
-            .map(|(.., rule)| *rule)
+            .map(|(_, _, range, rule)| with_remedy(*range, rule))
     }
 
     fn refusal_v6(&self, address: Ipv6Addr) -> Option<String> {
@@ -166,16 +166,24 @@ impl AddressGuard {
             .iter()
             .find(|(base, length, ..)| (bits ^ base) >> (128 - length) == 0);
         if let Some((_, _, range, rule)) = range {
-            return self.refuses(*range).then(|| (*rule).to_owned());
+            return self.refuses(*range).then(|| with_remedy(*range, rule));
         }
         let global_unicast = bits >> 125 == 1;
         let is_reserved =
             !global_unicast && embedded_v4(address).next().is_none() && !self.allow_private;
-        is_reserved.then(|| "reserved, outside 2000::/3".to_owned())
+        is_reserved.then(|| with_remedy(Special, "reserved, outside 2000::/3"))
     }
 
     fn refuses(&self, range: RefusedRange) -> bool {
         range == Always || !self.allow_private
+    }
+}
+
+/// The description of a range, with the flag that allows it.
+fn with_remedy(range: RefusedRange, rule: &str) -> String {
+    match range {
+        Special => format!("{rule} (--allow-private allows it)"),
+        Always => rule.to_owned(),
     }
 }
 
@@ -351,7 +359,7 @@ mod tests {
         assert_eq!(
             failure.expect_err("refused").to_string(),
             "the address ::ffff:169.254.169.254 is refused: \
-             IPv4-mapped form of 169.254.169.254: link-local, 169.254.0.0/16"
+             IPv4-mapped form of 169.254.169.254: link-local, 169.254.0.0/16 (--allow-private allows it)"
         );
     }
 }

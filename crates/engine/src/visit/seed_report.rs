@@ -1,0 +1,59 @@
+//! Reports seeds that could not be fetched, at once and with the reason.
+
+use aranha_frontier::{Hop, Outcome, Pending, RobotsFile};
+
+use super::Visit;
+use crate::status::notice::Notice;
+use crate::status::seed_failures::SeedFailure;
+use crate::status::tally::add;
+
+impl Visit {
+    /// Reports the page if it is a seed and was not fetched, or if its response is an HTTP error. `notes`: details of a
+    /// failed request; may be empty.
+    pub(super) fn report_seed(&self, page: &Pending, outcome: Outcome, notes: &str) {
+        if page.hop != Hop::Seed || outcome.status().is_some_and(|status| status < 400) {
+            return;
+        }
+        let reason = match outcome {
+            Outcome::RobotsRefused => "robots.txt disallows it".to_owned(),
+            Outcome::Answer(status) => format!("the server answered with status {status}"),
+            _ if notes.is_empty() => outcome.to_string(),
+            _ => notes.to_owned(),
+        };
+        self.report_failed_seed(page, reason);
+    }
+
+    /// Reports all seeds in the queue, because the site cannot be reached.
+    pub(super) fn report_queued_seeds(&self, reason: &str) {
+        for page in self.queue.clone().filter(|page| page.hop == Hop::Seed) {
+            self.report_failed_seed(&page, reason.to_owned());
+        }
+    }
+
+    fn report_failed_seed(&self, page: &Pending, reason: String) {
+        let failure = SeedFailure {
+            url: format!("{}{}", self.site.facts().origin, page.path),
+            reason,
+        };
+        let reports = &self.context.reports;
+        if reports
+            .seed_failures
+            .add((self.site.key.0, page.key.0), &failure)
+        {
+            add(&reports.counters.seeds_failed, 1);
+            let SeedFailure { url, reason } = failure;
+            reports.notices.send(Notice::SeedFailed { url, reason });
+        }
+    }
+}
+
+/// Why no page of a site may be fetched if its robots.txt file could not be fetched.
+pub(super) fn robots_txt_error(file: &RobotsFile) -> String {
+    match (file.status, String::from_utf8_lossy(&file.body).trim()) {
+        (0, "") => "robots.txt could not be fetched".to_owned(),
+        (0, reason) => reason.to_owned(),
+        (status, _) => {
+            format!("robots.txt could not be fetched: the server answered with status {status}")
+        }
+    }
+}
