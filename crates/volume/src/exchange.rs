@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use bytes::Bytes;
 
+use crate::record::http::{self, TransferCoding};
 use crate::{Location, WarcFields};
 
 /// One fetch to store: the bytes that were sent and received, and what the fetcher parsed from them.
@@ -68,6 +69,28 @@ impl Exchange {
     pub(crate) fn split(&self) -> (&[u8], &[u8]) {
         self.response
             .split_at(self.head_length.min(self.response.len()))
+    }
+
+    /// For a truncated response whose `Content-Length` is larger than the stored body: the exchange with a head that
+    /// states the length of the stored body. The old field is kept as `X-Archive-Orig-Content-Length`, the name that
+    /// replay tools use. Without this change pywb would announce the old length, and browsers would wait for the rest.
+    /// `None` for all other responses, whose heads are stored as received.
+    pub(crate) fn with_stored_length(&self) -> Option<Self> {
+        self.truncated?;
+        let (head, body) = self.split();
+        let announced = http::header(head, "content-length")?;
+        let announced: u64 = std::str::from_utf8(announced).ok()?.parse().ok()?;
+        let stored = body.len() as u64;
+        if http::transfer_coding(head) != TransferCoding::Plain || announced <= stored {
+            return None;
+        }
+        let head = http::with_content_length(head, stored);
+        Some(Self {
+            head_length: head.len(),
+            response: [&head, body].concat().into(),
+            with_record_end: None,
+            ..self.clone()
+        })
     }
 
     /// Approximate memory use in the queue, in bytes.

@@ -279,6 +279,59 @@ fn pywb_replays_every_page() {
     );
 }
 
+/// Without a changed head, pywb would announce the length that the server announced, and a browser would wait for the
+/// rest of the body. Images are replayed as stored; texts are rewritten and get a new length.
+#[test]
+fn pywb_replays_a_truncated_page_without_a_stall() {
+    let folder = tempfile::tempdir().unwrap();
+    let body = text("cortada");
+    let lengths = ["Content-Type: image/png", "Content-Length: 500000"];
+    let announced = exchange("/length", &lengths, &body, &body);
+    let coding = ["Content-Type: image/png", "Transfer-Encoding: chunked"];
+    let wire = chunks(&body, 100);
+    let chunked = exchange("/chunked", &coding, &wire[..wire.len() - 9], &body[..]);
+    let truncated = |page: Exchange| Exchange {
+        truncated: Some("length"),
+        media_type: "image/png".to_owned(),
+        ..page
+    };
+    let pages = vec![truncated(announced), truncated(chunked)];
+    let stored = write(folder.path(), Options::default(), pages);
+    let report = check(folder.path(), |_| {}).unwrap();
+    assert!(report.is_sound(), "{:?}", report.faults);
+    let files = fs::read_dir(folder.path().join("archive")).unwrap();
+    let output = tool("warcio")
+        .arg("check")
+        .args(files.map(|file| file.unwrap().path()))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let reader = ArchiveReader::open(folder.path()).unwrap();
+    let record = reader.read(stored[0].location).unwrap();
+    assert_eq!(record.header("WARC-Truncated"), Some("length"));
+    let field = |name| record.http_header(name).unwrap();
+    assert_eq!(field("content-length"), body.len().to_string());
+    assert_eq!(field("x-archive-orig-content-length"), "500000");
+    let pywb = Pywb::start(folder.path());
+    for path in ["/length", "/chunked"] {
+        let url = format!("http://www.example.org{path}");
+        let (head, replayed) = pywb.get("20261115174800", &url);
+        assert!(head.contains(" 200 "), "{path}: {head}");
+        let announced = head
+            .lines()
+            .find_map(|line| line.strip_prefix("Content-Length: "));
+        if let Some(length) = announced {
+            assert_eq!(length, replayed.len().to_string(), "{path}: {head}");
+        }
+        assert!(body.starts_with(&replayed), "{path}");
+        assert!(
+            replayed.len() + 100 > body.len(),
+            "{path}: {}",
+            replayed.len()
+        );
+    }
+}
+
 /// A 304 response to a conditional request. It comes a day after the pages of [`sample`].
 fn not_modified(path: &str, earlier: EarlierVersion) -> Exchange {
     let head = "HTTP/1.1 304 Not Modified\r\nETag: \"1\"\r\n\r\n";

@@ -1,6 +1,6 @@
 //! `aranha pages`: the pages of a collection, one per line.
 
-use aranha_frontier::{Outcome, PageEntry, PageFilter};
+use aranha_frontier::{Flags, Outcome, PageEntry, PageFilter};
 use clap::Args;
 
 use crate::collection_reader::CollectionReader;
@@ -18,7 +18,8 @@ Examples:
   aranha pages -c example --site www.example.org --history
   aranha pages -c example --json | jq -r 'select(.size > 1000000) | .url'
 
-Columns, separated by tabs: HTTP status or error, bytes, media type, time, URL.";
+Columns, separated by tabs: HTTP status or error, bytes, media type, time, URL, and
+\"truncated\" if only a part of the body was received and stored.";
 
 /// List the pages that were fetched or refused; also works during a crawl
 #[derive(Args, Debug)]
@@ -55,12 +56,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
             output.json(&json.record(&url, record))
         } else {
             output.line(format_args!(
-                "{}\t{}\t{}\t{}\t{}",
+                "{}\t{}\t{}\t{}\t{}{}",
                 record.outcome,
                 record.size,
                 Escaped(&record.media_type),
                 calendar::rfc3339(record.time),
-                Escaped(&url)
+                Escaped(&url),
+                if record.flags.has(Flags::TRUNCATED) {
+                    "\ttruncated"
+                } else {
+                    ""
+                }
             ))
         };
         failure = shown.err();

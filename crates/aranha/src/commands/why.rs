@@ -5,9 +5,10 @@
 use std::path::Path;
 
 use aranha_engine::{Clock, Config};
-use aranha_frontier::{Explanation, SiteState, Waiting};
+use aranha_frontier::{Explanation, Flags, PageRecord, SiteState, Waiting};
 use aranha_robots::{Access, Robots};
 use aranha_url::CanonUrl;
+use aranha_volume::ArchiveReader;
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -175,6 +176,9 @@ impl Decisions {
                 parts.push(record.media_type.clone());
                 parts.push(format!("{} bytes", grouped(record.size)));
             }
+            if record.flags.has(Flags::TRUNCATED) {
+                parts.push(self.truncation(record));
+            }
             if record.revisit {
                 parts.push("(content stored before)".to_owned());
             }
@@ -193,6 +197,26 @@ impl Decisions {
             ));
         }
         lines
+    }
+
+    /// Why the stored body is incomplete, from the `WARC-Truncated` field of its record.
+    fn truncation(&self, record: &PageRecord) -> String {
+        let reason = || {
+            let archive = ArchiveReader::open(Path::new(&self.folder)).ok()?;
+            let stored = archive.read(record.location?).ok()?;
+            Some(match stored.header("WARC-Truncated")? {
+                "length" => "the body is longer than fetch.max_body",
+                "time" => {
+                    "fetch.total_timeout, fetch.idle_timeout or fetch.min_speed ended the response"
+                }
+                "disconnect" => "the server closed the connection early",
+                _ => "the server's framing of the body is broken",
+            })
+        };
+        match reason() {
+            Some(reason) => format!("truncated: {reason}"),
+            None => "truncated".to_owned(),
+        }
     }
 
     fn site(&self) -> String {

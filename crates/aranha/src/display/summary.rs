@@ -88,6 +88,15 @@ fn lines(summary: &Summary, folder: &str) -> Vec<String> {
             ),
         );
     }
+    if tally.truncated > 0 {
+        row(
+            "truncated",
+            format!(
+                "{} stored in part (aranha pages -c {folder} marks them; aranha why URL shows the reason)",
+                counted(tally.truncated, "page")
+            ),
+        );
+    }
     if tally.failed + tally.http_errors + tally.disallowed > 0 {
         row(
             "errors",

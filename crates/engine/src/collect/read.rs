@@ -53,6 +53,9 @@ pub(super) fn read(
             &mut page.response,
         ));
     }
+    if response.truncated.is_some() && !response.unwanted {
+        add(&context.counters().truncated, 1);
+    }
     if response.unwanted {
         let media_type = response.headers.text("content-type").unwrap_or_default();
         page.response.media_type = media_type.chars().take(MAX_UNWANTED_TYPE).collect();

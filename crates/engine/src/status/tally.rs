@@ -61,6 +61,8 @@ counters! {
     soft_404,
     /// Pages that only say that the browser is not supported (T9).
     unsupported_browser,
+    /// Responses of which only a part was received and stored: size limit, time limit, or connection closed.
+    truncated,
     /// Revisited pages without a change, 304 responses included.
     unchanged,
     /// Revisited pages whose text had changed.

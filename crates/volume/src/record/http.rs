@@ -55,6 +55,26 @@ pub(crate) fn header<'head>(head: &'head [u8], name: &str) -> Option<&'head [u8]
     None
 }
 
+/// The head with `Content-Length: length` in place of its own `Content-Length` fields, which are renamed to
+/// `X-Archive-Orig-Content-Length`. All other lines are unchanged.
+pub(crate) fn with_content_length(head: &[u8], length: u64) -> Vec<u8> {
+    const NAME: &[u8] = b"content-length";
+    let mut out = Vec::with_capacity(head.len() + 64);
+    let mut written = false;
+    for line in head.split_inclusive(|&byte| byte == b'\n') {
+        let name = memchr(b':', line).map_or(line, |colon| &line[..colon]);
+        if name.trim_ascii_end().eq_ignore_ascii_case(NAME) {
+            if !written {
+                out.extend_from_slice(format!("Content-Length: {length}\r\n").as_bytes());
+                written = true;
+            }
+            out.extend_from_slice(b"X-Archive-Orig-");
+        }
+        out.extend_from_slice(line);
+    }
+    out
+}
+
 /// The transfer coding that a head announces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TransferCoding {
@@ -205,6 +225,18 @@ mod tests {
         assert_eq!(
             transfer_coding(b"HTTP/1.1 200\r\nTransfer-Encoding: gzip, chunked\r\n\r\n"),
             TransferCoding::Other
+        );
+    }
+
+    #[test]
+    fn the_content_length_is_replaced_and_kept_under_another_name() {
+        let head =
+            b"HTTP/1.1 200 OK\r\nA: content-length: 1\r\ncontent-length : 500\r\nB: c\r\n\r\n";
+        let new = with_content_length(head, 7);
+        assert_eq!(
+            String::from_utf8(new).unwrap(),
+            "HTTP/1.1 200 OK\r\nA: content-length: 1\r\nContent-Length: 7\r\n\
+             X-Archive-Orig-content-length : 500\r\nB: c\r\n\r\n"
         );
     }
 

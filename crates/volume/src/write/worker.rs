@@ -69,6 +69,8 @@ impl Worker {
         reply: oneshot::Sender<Result<Stored, VolumeError>>,
         permit: OwnedSemaphorePermit,
     ) {
+        let changed = exchange.with_stored_length();
+        let exchange = changed.as_ref().unwrap_or(exchange);
         let mut draft = Draft::new(exchange, self.ids.next(), self.dedupe_minimum);
         draft.revisit = exchange
             .not_modified
