@@ -5,108 +5,120 @@
 
 use std::fmt;
 
-/// The kind of link that led to a page. The discriminant is the stored byte: the letter, except for the kinds that count
-/// embedded resources.
+/// The kind of link that led to a page.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[repr(u8)]
 pub enum Hop {
     /// `-`: a seed. Heritrix writes an empty discovery path as `-`.
-    Seed = b'-',
+    Seed,
     /// `L`: an ordinary link: an anchor, an image map area, a canonical or alternate link, a feed or one of its items.
-    Link = b'L',
+    Link,
     /// `R`: a redirect: an HTTP status 3xx with a target, or a meta refresh.
-    Redirect = b'R',
-    /// `E`: an embedded resource: a frame, an image, a style sheet, a script.
-    Embed = b'E',
+    Redirect,
+    /// `E`: an embedded resource: a frame, an image, a style sheet, a script. If the resource is embedded by an embedded
+    /// resource that is out of scope, the count is one higher than the count of that resource; otherwise it is 1
+    /// ([`Hop::EMBED`]).
+    Embed(EmbedCount),
+    /// `R`: the target of a redirect of an embedded resource. It takes the place of that resource in the count, but a
+    /// second redirect in a row adds one to the count.
+    EmbedRedirect(EmbedCount),
     /// `S`: the address that a form submits to.
-    Form = b'S',
+    Form,
     /// `X`: a string in a script that looks like a URL (Heritrix: speculative).
-    Script = b'X',
+    Script,
     /// `M`: a sitemap (Heritrix: manifest), or a URL that a sitemap lists.
-    Sitemap = b'M',
+    Sitemap,
     /// `P`: robots.txt (Heritrix: prerequisite). It is logged, but never stored as a page.
-    RobotsTxt = b'P',
+    RobotsTxt,
     /// `T`: a request for a path that cannot exist, to learn how the site answers for missing pages. It is logged, but
     /// never stored as a page. Not in Heritrix.
-    SoftNotFoundProbe = b'T',
+    SoftNotFoundProbe,
     /// `N`: a change notification from outside (`signals.jsonl`): IndexNow, WebSub, the user. Not in
     /// Heritrix.
-    Signal = b'N',
+    Signal,
     /// `C`: a page in the cache of a proxy, requested by the users of the proxy. Not in Heritrix.
-    ProxyCache = b'C',
-    /// `E`: the second embedded resource in a row: it is embedded by an embedded resource that is out of scope. The
-    /// count starts after the last page in scope, so [`Hop::Embed`] is the first.
-    Embed2 = b'2',
-    /// `E`: the third embedded resource in a row.
-    Embed3 = b'3',
-    /// `E`: the fourth embedded resource in a row.
-    Embed4 = b'4',
-    /// `E`: the fifth embedded resource in a row. If it is out of scope, the resources that it embeds are not fetched.
-    Embed5 = b'5',
-    /// `R`: the target of a redirect of the first embedded resource. It takes the place of that resource in the count.
-    EmbedRedirect = b'a',
-    /// `R`: the target of a redirect of the second embedded resource in a row, or of [`Hop::EmbedRedirect`], because a
-    /// second redirect in a row adds to the count.
-    EmbedRedirect2 = b'b',
-    /// `R`: the target of a redirect of the third embedded resource in a row, or of [`Hop::EmbedRedirect2`].
-    EmbedRedirect3 = b'c',
-    /// `R`: the target of a redirect of the fourth embedded resource in a row, or of [`Hop::EmbedRedirect3`].
-    EmbedRedirect4 = b'd',
-    /// `R`: the target of a redirect of the fifth embedded resource, or of [`Hop::EmbedRedirect4`].
-    EmbedRedirect5 = b'e',
+    ProxyCache,
+}
+
+/// Number of embedded resources in a row, counted after the last page in scope: 1 to [`Hop::MAX_EMBEDS`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct EmbedCount(u8);
+
+impl EmbedCount {
+    /// `None` if the count is 0 or exceeds [`Hop::MAX_EMBEDS`].
+    fn new(count: u8) -> Option<EmbedCount> {
+        (1..=Hop::MAX_EMBEDS)
+            .contains(&count)
+            .then_some(EmbedCount(count))
+    }
 }
 
 impl Hop {
-    const ALL: [Hop; 20] = [
-        Hop::Seed,
-        Hop::Link,
-        Hop::Redirect,
-        Hop::Embed,
-        Hop::Form,
-        Hop::Script,
-        Hop::Sitemap,
-        Hop::RobotsTxt,
-        Hop::SoftNotFoundProbe,
-        Hop::Signal,
-        Hop::ProxyCache,
-        Hop::Embed2,
-        Hop::Embed3,
-        Hop::Embed4,
-        Hop::Embed5,
-        Hop::EmbedRedirect,
-        Hop::EmbedRedirect2,
-        Hop::EmbedRedirect3,
-        Hop::EmbedRedirect4,
-        Hop::EmbedRedirect5,
-    ];
+    /// An embedded resource of a page in scope.
+    pub const EMBED: Hop = Hop::Embed(EmbedCount(1));
 
     /// Maximum number of embedded resources in a row, counted after the last page in scope. For example, a frame, its
-    /// style sheet, an imported style sheet and a font are four in a row.
+    /// style sheet, an imported style sheet and a font are four in a row. If the last one is out of scope, the
+    /// resources that it embeds are not fetched.
     pub const MAX_EMBEDS: u8 = 5;
 
     /// The letter of the kind.
     pub fn letter(self) -> char {
         char::from(match self {
-            Hop::Embed2 | Hop::Embed3 | Hop::Embed4 | Hop::Embed5 => b'E',
-            redirect if redirect.is_redirect() => b'R',
-            other => other as u8,
+            Hop::Embed(_) => b'E',
+            Hop::EmbedRedirect(_) => b'R',
+            other => other.byte(),
+        })
+    }
+
+    /// The stored byte: the letter, or for embedded resources a byte of their own for each count.
+    pub fn byte(self) -> u8 {
+        match self {
+            Hop::Seed => b'-',
+            Hop::Link => b'L',
+            Hop::Redirect => b'R',
+            Hop::EMBED => b'E',
+            Hop::Embed(EmbedCount(count)) => b'0' + count,
+            Hop::EmbedRedirect(EmbedCount(count)) => b'a' + count - 1,
+            Hop::Form => b'S',
+            Hop::Script => b'X',
+            Hop::Sitemap => b'M',
+            Hop::RobotsTxt => b'P',
+            Hop::SoftNotFoundProbe => b'T',
+            Hop::Signal => b'N',
+            Hop::ProxyCache => b'C',
+        }
+    }
+
+    /// The kind with this stored byte, if there is one.
+    pub fn from_byte(byte: u8) -> Option<Hop> {
+        Some(match byte {
+            b'-' => Hop::Seed,
+            b'L' => Hop::Link,
+            b'R' => Hop::Redirect,
+            b'E' => Hop::EMBED,
+            b'2'..=b'9' => Hop::Embed(EmbedCount::new(byte - b'0')?),
+            b'a'..=b'z' => Hop::EmbedRedirect(EmbedCount::new(byte - b'a' + 1)?),
+            b'S' => Hop::Form,
+            b'X' => Hop::Script,
+            b'M' => Hop::Sitemap,
+            b'P' => Hop::RobotsTxt,
+            b'T' => Hop::SoftNotFoundProbe,
+            b'N' => Hop::Signal,
+            b'C' => Hop::ProxyCache,
+            _ => return None,
         })
     }
 
     /// Whether the page is the target of a redirect.
     pub fn is_redirect(self) -> bool {
-        self == Hop::Redirect || self as u8 >= Hop::EmbedRedirect as u8
+        matches!(self, Hop::Redirect | Hop::EmbedRedirect(_))
     }
 
     /// Number of embedded resources since the last page in scope, including this one; 0 if this is not an embedded
     /// resource.
     pub fn embeds(self) -> u8 {
         match self {
-            Hop::Embed | Hop::EmbedRedirect => 1,
-            Hop::Embed2 | Hop::EmbedRedirect2 => 2,
-            Hop::Embed3 | Hop::EmbedRedirect3 => 3,
-            Hop::Embed4 | Hop::EmbedRedirect4 => 4,
-            Hop::Embed5 | Hop::EmbedRedirect5 => 5,
+            Hop::Embed(count) | Hop::EmbedRedirect(count) => count.0,
             _ => 0,
         }
     }
@@ -114,34 +126,19 @@ impl Hop {
     /// The kind of the resources that a page of this kind embeds, if the page is out of scope. `None` if the page is
     /// already number [`Hop::MAX_EMBEDS`] in a row.
     pub fn next_embed(self) -> Option<Hop> {
-        match self.embeds() {
-            0 => Some(Hop::Embed),
-            1 => Some(Hop::Embed2),
-            2 => Some(Hop::Embed3),
-            3 => Some(Hop::Embed4),
-            4 => Some(Hop::Embed5),
-            _ => None,
-        }
+        EmbedCount::new(self.embeds() + 1).map(Hop::Embed)
     }
 
     /// The kind of the target, if an embedded resource of this kind redirects. The first redirect keeps the count; each
     /// further redirect in a row adds one. `None` if this is not the kind of an embedded resource, or if the count
     /// would exceed [`Hop::MAX_EMBEDS`].
     pub fn embed_redirect(self) -> Option<Hop> {
-        match self.embeds() + u8::from(self.is_redirect()) {
-            _ if self.embeds() == 0 => None,
-            1 => Some(Hop::EmbedRedirect),
-            2 => Some(Hop::EmbedRedirect2),
-            3 => Some(Hop::EmbedRedirect3),
-            4 => Some(Hop::EmbedRedirect4),
-            5 => Some(Hop::EmbedRedirect5),
+        let count = match self {
+            Hop::Embed(count) => Some(count),
+            Hop::EmbedRedirect(count) => EmbedCount::new(count.0 + 1),
             _ => None,
-        }
-    }
-
-    /// The kind with this stored byte, if there is one.
-    pub fn from_byte(byte: u8) -> Option<Hop> {
-        Hop::ALL.into_iter().find(|hop| *hop as u8 == byte)
+        };
+        count.map(Hop::EmbedRedirect)
     }
 
     /// The hop of a stored page, from its byte. Versions up to 0.1 wrote `S` for both forms and signals. The `via` of a
@@ -165,18 +162,28 @@ impl fmt::Display for Hop {
 mod tests {
     use super::*;
 
+    /// Collections store these bytes, so they must not change.
     #[test]
     fn every_kind_has_its_own_byte() {
-        for hop in Hop::ALL {
-            assert_eq!(Hop::from_byte(hop as u8), Some(hop));
-            assert!(hop.letter().is_ascii_uppercase() || hop == Hop::Seed);
+        let bytes: Vec<u8> = (0..=u8::MAX)
+            .filter(|byte| Hop::from_byte(*byte).is_some())
+            .collect();
+        assert_eq!(bytes, b"-2345CELMNPRSTXabcde");
+        for byte in bytes {
+            let hop = Hop::from_byte(byte).expect("is a kind");
+            assert_eq!(hop.byte(), byte);
+            let letter = match byte {
+                b'2'..=b'5' => 'E',
+                b'a'..=b'e' => 'R',
+                other => char::from(other),
+            };
+            assert_eq!(hop.letter(), letter);
         }
-        assert_eq!(Hop::from_byte(b'Z'), None);
     }
 
     #[test]
     fn embedded_resources_in_a_row_are_counted() {
-        let (mut hop, mut redirect) = (Hop::Link, Hop::Embed);
+        let (mut hop, mut redirect) = (Hop::Link, Hop::EMBED);
         for count in 1..=Hop::MAX_EMBEDS {
             hop = hop.next_embed().expect("within the limit");
             assert_eq!((hop.embeds(), hop.letter()), (count, 'E'));

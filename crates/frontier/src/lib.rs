@@ -98,7 +98,7 @@ use aranha_url::CanonUrl;
 pub use blocked::{Blocked, BlockedBy};
 pub use embedded::{Embedded, PageEntry, PageFilter, View};
 pub use error::{FrontierError, LeaseLost};
-pub use hop::Hop;
+pub use hop::{EmbedCount, Hop};
 pub use options::{External, Options};
 pub use outcome::Outcome;
 pub use past::{Claim, Claimed, Past};

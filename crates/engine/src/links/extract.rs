@@ -36,12 +36,12 @@ pub(crate) fn extract(
             continue;
         }
         let mut hop = hop_of(link.kind);
-        if scope.is_beyond(&link.href) && !(scope.takes_requisites() && hop == Hop::Embed) {
+        if scope.is_beyond(&link.href) && !(scope.takes_requisites() && hop == Hop::EMBED) {
             continue;
         }
         if requisites_only {
             match from.hop.next_embed() {
-                Some(next) if hop == Hop::Embed => hop = next,
+                Some(next) if hop == Hop::EMBED => hop = next,
                 _ => continue,
             }
         }
@@ -101,7 +101,7 @@ fn hop_of(kind: LinkKind) -> Hop {
         | LinkKind::Alternate
         | LinkKind::Feed
         | LinkKind::Link => Hop::Link,
-        LinkKind::Frame | LinkKind::Asset => Hop::Embed,
+        LinkKind::Frame | LinkKind::Asset => Hop::EMBED,
         LinkKind::Refresh => Hop::Redirect,
         LinkKind::Form => Hop::Form,
         LinkKind::Script => Hop::Script,

@@ -91,7 +91,7 @@ impl PageQueue {
         out.extend_from_slice(&page.key.0.to_le_bytes());
         put_varint(out, u64::from(page.depth));
         put_varint(out, u64::from(page.site_depth));
-        out.push(page.hop as u8);
+        out.push(page.hop.byte());
         put_str(out, &page.path);
         if !same {
             put_str(out, &page.via);

@@ -118,7 +118,7 @@ impl Gather {
             put_str(out, &link.origin);
         }
         put_varint(out, u64::from(link.depth));
-        out.push(link.hop as u8);
+        out.push(link.hop.byte());
         put_str(out, path);
         let same = self.via.filter(|at| {
             let via = Reader::new(&out[*at..]).text();

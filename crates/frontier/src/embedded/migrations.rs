@@ -26,8 +26,8 @@ pub(super) fn migrate(db: &Connection) -> Result<(), StoreError> {
     apply(db, MIGRATIONS)
 }
 
-/// Layout 5 has the tables of layout 4. Its pages may have hops that count embedded resources, such as
-/// [`Hop::Embed2`](crate::Hop::Embed2), which programs for layout 4 cannot read.
+/// Layout 5 has the tables of layout 4. Its pages may have hops that count more than one embedded
+/// resource in a row ([`Hop::Embed`](crate::Hop::Embed)), which programs for layout 4 cannot read.
 #[expect(clippy::unnecessary_wraps, reason = "every migration has this type")]
 fn add_hops(_: &Connection) -> Result<(), StoreError> {
     Ok(())

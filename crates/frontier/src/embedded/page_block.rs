@@ -12,7 +12,7 @@ pub(super) fn put_page(block: &mut BlockBuffer, page: &Pending) {
     text.extend_from_slice(&[page.tries, u8::from(page.past.is_some())]);
     put_varint(text, u64::from(page.depth));
     put_varint(text, u64::from(page.site_depth));
-    text.push(page.hop as u8);
+    text.push(page.hop.byte());
     put_str(text, &page.path);
     put_str(text, &page.via);
     if let Some(past) = &page.past {

@@ -53,7 +53,7 @@ fn put_record(block: &mut BlockBuffer, record: &PageRecord, time: i64) {
         u64::from(record.depth),
         u64::from(record.site_depth),
         u64::from(record.flags.0),
-        u64::from(record.hop as u8),
+        u64::from(record.hop.byte()),
     ] {
         put_varint(text, number);
     }
