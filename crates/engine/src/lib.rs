@@ -50,7 +50,7 @@ pub use collection::Collection;
 pub use collection::files::replace as replace_file;
 pub use config::Config;
 pub use limits::load::Caps;
-pub use node::stop::{Reason, Stop};
+pub use node::stop::{CrawlLimit, Reason, Stop};
 pub use node::{EngineError, Node, Summary};
 pub use signals::{Signal, Source, signal};
 pub use status::collection_status::Status;

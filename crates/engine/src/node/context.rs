@@ -17,7 +17,7 @@ use crate::limits::load::LoadManager;
 use crate::limits::page_budget::PageBudget;
 use crate::limits::size_limit::SizeLimit;
 use crate::links::link_cache::LinkCache;
-use crate::node::stop::{Reason, Stop};
+use crate::node::stop::{CrawlLimit, Reason, Stop};
 use crate::scope::SharedScope;
 use crate::status::notice::Notices;
 use crate::status::seed_failures::SeedFailures;
@@ -120,7 +120,7 @@ impl Context {
         }
         let (receipt, bytes) = Box::pin(receipt.written()).await;
         if self.control.size.count(bytes) {
-            self.control.stop.ask(Reason::Limit("size"));
+            self.control.stop.ask(Reason::Limit(CrawlLimit::Size));
         }
         Ok(receipt)
     }
@@ -140,7 +140,7 @@ impl Control {
     /// Counts a received page. Requests the stop when `crawl.pages` is reached.
     pub(crate) fn page_answered(&self) {
         if self.pages.answered() {
-            self.stop.ask(Reason::Limit("pages"));
+            self.stop.ask(Reason::Limit(CrawlLimit::Pages));
         }
     }
 

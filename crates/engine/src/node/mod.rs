@@ -25,7 +25,7 @@ use tokio::time::Instant;
 use tracing::Instrument as _;
 
 use self::context::reason_of;
-use self::stop::{Reason, Stop};
+use self::stop::{CrawlLimit, Reason, Stop};
 use crate::collection::Collection;
 use crate::collection::census;
 use crate::commit::SharedFrontier;
@@ -253,7 +253,7 @@ impl Node {
 
     fn check_deadline(&self, deadline: Option<Instant>) {
         if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            self.context.control.stop.ask(Reason::Limit("time"));
+            self.context.control.stop.ask(Reason::Limit(CrawlLimit::Time));
         }
     }
 

@@ -14,14 +14,35 @@ use tokio::sync::watch;
 pub enum Reason {
     /// No site is due within `crawl.idle_wait`.
     Finished,
-    /// The configured limit with this name was reached: pages, time or size.
-    Limit(&'static str),
+    /// A configured limit of the whole crawl was reached.
+    Limit(CrawlLimit),
     /// The user pressed Ctrl-C, or the process received SIGTERM or SIGHUP.
     Interrupted,
     /// The disk is full. Checked-in pages are safe, and the crawl can be resumed.
     DiskFull(String),
     /// An error of aranha itself.
     Failed(String),
+}
+
+/// A configured limit of the whole crawl.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CrawlLimit {
+    /// The number of pages (`crawl.pages`).
+    Pages,
+    /// The duration (`crawl.time`).
+    Time,
+    /// The growth of the archive (`crawl.size`).
+    Size,
+}
+
+impl fmt::Display for CrawlLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Pages => "pages",
+            Self::Time => "time",
+            Self::Size => "size",
+        })
+    }
 }
 
 impl Reason {
@@ -103,10 +124,10 @@ mod tests {
             let stop = stop.clone();
             async move { stop.wait().await }
         });
-        stop.ask(Reason::Limit("pages"));
+        stop.ask(Reason::Limit(CrawlLimit::Pages));
         stop.ask(Reason::Interrupted);
         waiting.await.unwrap();
-        assert_eq!(stop.reason(), Some(Reason::Limit("pages")));
+        assert_eq!(stop.reason(), Some(Reason::Limit(CrawlLimit::Pages)));
     }
 
     #[test]

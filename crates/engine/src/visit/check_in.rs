@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use super::{Ending, Visit, spread_over};
 use crate::commit::Committed;
 use crate::node::Context;
-use crate::node::stop::Reason;
+use crate::node::stop::{CrawlLimit, Reason};
 
 /// Maximum time that a visit waits for responses after the crawl was asked to stop.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(5);
@@ -151,7 +151,7 @@ impl Visit {
         let too_late = async {
             context.control.stop.wait().await;
             let grace = match context.control.stop.reason() {
-                Some(Reason::Limit("time")) => TIME_LIMIT_GRACE,
+                Some(Reason::Limit(CrawlLimit::Time)) => TIME_LIMIT_GRACE,
                 _ => SHUTDOWN_GRACE,
             };
             tokio::time::sleep(grace).await;
