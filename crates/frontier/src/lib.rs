@@ -115,7 +115,8 @@ pub use status::{
 /// The operations that every storage engine implements. The same tests (`suite/`) check every engine.
 ///
 /// Calls block on the disk, so `crates/engine` makes them on a dedicated thread. A call that returns `Err` has changed
-/// nothing, except [`Frontier::make_all_due`], which works in several transactions.
+/// nothing, except [`Frontier::make_all_due`] and [`Frontier::bring_revisits_forward`], which work in several
+/// transactions.
 pub trait Frontier: Send {
     /// Add seeds. Seed sites that were never visited are checked out before all others (F6). Known pages are not
     /// changed.

@@ -1,6 +1,6 @@
 //! Pages that wait until their due time (table `later`): retries after a failure, and revisits.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use aranha_url::PathKey;
 use rusqlite::params;
@@ -369,6 +369,20 @@ impl Store {
                 row.get(0)
             })?;
         self.open_later(id, &sealed.unwrap_or_default())
+    }
+
+    /// Add the keys of all pages of the site that wait to `keys`.
+    pub(super) fn later_keys(
+        &self,
+        site: &SiteRow,
+        keys: &mut HashSet<PathKey>,
+    ) -> Result<(), StoreError> {
+        for kind in WaitKind::ALL {
+            for id in self.later_blocks(site.key, kind)? {
+                keys.extend(self.later_block(id)?.iter().map(|(_, page)| page.key));
+            }
+        }
+        Ok(())
     }
 
     /// Find a page in this table: its kind of wait and its due time, and the page. Reads all blocks of the site.

@@ -8,8 +8,8 @@
 //! Invariants:
 //! - **Only one process writes** (`lock.rs`). It releases all leases when it opens the collection, because the process
 //!   that held them is gone.
-//! - **Every call is one transaction** (`transaction.rs`), except `make_all_due`, which takes several. A call that
-//!   fails is rolled back, in memory too.
+//! - **Every call is one transaction** (`transaction.rs`), except `make_all_due` and `bring_revisits_forward`, which
+//!   take several. A transaction that fails is rolled back, in memory too.
 //! - **A link run that is complete according to the database has a complete and synced file.** The file is removed only
 //!   after no durable state of the database lists it. Merge threads (`merge.rs`) write only files that the database
 //!   does not list yet. They read the last committed state of the database.

@@ -143,8 +143,10 @@ impl Embedded {
             return Ok(());
         }
         let (store, block) = (&self.store, &mut self.block);
-        // A page that is already in the window or the queue may have such a record too, and must not be queued twice.
+        // A page that is already in the window or the queue, or that was postponed, may have such a record too, and must
+        // not be queued twice.
         let mut seen: HashSet<PathKey> = store.queue_keys(site)?;
+        store.later_keys(site, &mut seen)?;
         seen.extend(store.window_read(site)?.iter().map(|page| page.key));
         let mut appended = Ok(());
         store.pages_walk(&site.clone(), |records| {

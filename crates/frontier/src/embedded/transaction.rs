@@ -1,4 +1,5 @@
-//! Transactions. Every call of the engine is one transaction, except `make_all_due`, which takes several.
+//! Transactions. Every call of the engine is one transaction, except `make_all_due` and `bring_revisits_forward`, which
+//! take several.
 
 use std::time::{Duration, Instant};
 

@@ -301,6 +301,35 @@ pub(crate) fn each_crawl_has_its_own_horizon(factory: &impl EngineFactory) {
     assert_eq!(frontier.status(500).expect("status").next_due, Some(900));
 }
 
+/// A page without a next visit is made due twice. In between it was postponed, so its record still has no next visit.
+pub(crate) fn a_postponed_page_is_made_due_once(factory: &impl EngineFactory) {
+    let mut frontier = factory.open(small());
+    frontier
+        .seed(
+            0,
+            &[seed("https://a.example/"), seed("https://a.example/b")],
+        )
+        .expect("seeds");
+    let lease = one(&mut frontier, 0);
+    accept(&mut frontier, 20, finish(&lease, 20));
+    frontier.make_all_due(100, 6).expect("makes due");
+    let lease = one(&mut frontier, 100);
+    let mut entry = release(&lease, 120);
+    for page in &lease.pending {
+        if page.path == "/b" {
+            entry.later.push((9000, page.clone()));
+        } else {
+            entry.done.push(record(page, 110, Outcome::Answer(404)));
+        }
+    }
+    accept(&mut frontier, 120, entry);
+    frontier.make_all_due(200, 6).expect("makes due");
+    let lease = one(&mut frontier, 200);
+    let mut found = paths(&lease.pending);
+    found.sort_unstable();
+    assert_eq!(found, ["/", "/b"]);
+}
+
 /// A revisit that was due when the crawl began belongs to this crawl, even if the courtesy pause ends later.
 pub(crate) fn a_revisit_due_at_the_horizon_is_done_after_the_courtesy_pause(
     factory: &impl EngineFactory,
