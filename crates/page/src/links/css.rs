@@ -229,10 +229,28 @@ impl<'a, F: FnMut(&[u8])> CssScanner<'a, F> {
         }
         let url = &self.sheet[start..self.at];
         self.skip_white_space();
-        // If the URL is not followed by `)`, the syntax is invalid, and browsers load nothing.
         if self.peek() == Some(b')') {
             self.at += 1;
             self.report(Some(url));
+        } else {
+            self.skip_bad_url();
+        }
+    }
+
+    /// Skips the rest of a `url(…)` with invalid syntax, of which browsers load nothing: everything up to the next `)`.
+    /// Quotes in it do not begin a string (CSS Syntax, 4.3.14).
+    fn skip_bad_url(&mut self) {
+        loop {
+            let Some(stop) = memchr::memchr2(b')', b'\\', self.rest()) else {
+                self.at = self.sheet.len();
+                return;
+            };
+            self.at += stop;
+            if self.peek() == Some(b')') {
+                self.at += 1;
+                return;
+            }
+            self.skip_escape();
         }
     }
 
@@ -379,7 +397,10 @@ mod tests {
         check("url(open", &[]);
         check("url('open\n) url(x)", &["x"]);
         check("url(a b) url(x)", &["x"]);
-        check("url(a\"b) url(x)", &[]);
+        check("url(a\"b) url(x)", &["x"]);
+        check("a{b:url(data:,don't)} c{d:url(x)} e{f:url(y)}", &["x", "y"]);
+        check("url(a b\\) url(no)) url(x)", &["x"]);
+        check("url(a b url(no", &[]);
         check("url(\\", &[]);
         check("@import '", &[]);
         check("@import", &[]);
