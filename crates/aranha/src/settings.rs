@@ -174,6 +174,16 @@ impl Settings {
         !self.accept.is_empty() || !self.reject.is_empty()
     }
 
+    /// Only `--accept` and `--reject`. Without `--config` and `--profile`, which apply to one crawl only.
+    pub(crate) fn filters_only(&self) -> Self {
+        Self {
+            accept: self.accept.clone(),
+            reject: self.reject.clone(),
+            permanent_only: true,
+            ..Self::default()
+        }
+    }
+
     /// The settings that a new collection saves: without limits, `--continuous` and `--log`.
     pub(crate) fn lasting(&self) -> Self {
         Self {

@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     let (config, _) = settings::load(&arguments.settings.layers(file.clone()))?;
     let (lasting, origins) = settings::load(&arguments.settings.lasting().layers(file.clone()))?;
     let changed_config = match file {
-        Some(file) if arguments.settings.has_filters() => add_filters(&file, &lasting)?,
+        Some(file) if arguments.settings.has_filters() => add_filters(&file, &arguments.settings)?,
         _ => None,
     };
     let canon = Canonicaliser::new(config.url.clone());
@@ -79,8 +79,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     runtime()?.block_on(session.run())
 }
 
-/// The text of the configuration file `file` with the filters of `config` added; `None` if the file has them already.
-fn add_filters(file: &Path, config: &Config) -> Result<Option<String>, CommandError> {
+/// The text of the collection's configuration file `file` with the filters of the command line added; `None` if the file
+/// has them already.
+fn add_filters(file: &Path, settings: &Settings) -> Result<Option<String>, CommandError> {
+    let (config, _) = settings::load(&settings.filters_only().layers(Some(file.to_owned())))?;
     let text = std::fs::read_to_string(file).map_err(|error| {
         CommandError::failed(format!("cannot read {}: {error}", file.display()))
     })?;

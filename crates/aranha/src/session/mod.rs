@@ -5,7 +5,9 @@
 //! * `stop_signals` stops the crawl cleanly on Ctrl-C, SIGTERM and SIGHUP.
 //! * `errors` turns errors of the frontier and the engine into messages for people.
 //!
-//! Every check that can refuse a crawl runs before the first file is created.
+//! The configuration, the seeds and the state of the folder are checked before the first file is created. What can only
+//! be found by opening the parts of the collection (another crawl holds the lock, a file is damaged) ends the crawl
+//! after that, but before the first request.
 
 mod errors;
 mod preconditions;

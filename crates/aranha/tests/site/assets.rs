@@ -120,6 +120,35 @@ fn one_page_is_saved_complete_and_no_link_is_followed() {
     assert_eq!(outcomes["/private/x.png"], "robots.txt refused");
 }
 
+/// A frame out of scope has a link to a page in scope. The frame and its image are fetched, but its link is not followed.
+#[test]
+fn links_of_a_framed_page_out_of_scope_are_not_followed() {
+    let back = Arc::new(OnceLock::<String>::new());
+    let known = Arc::clone(&back);
+    let framed = ScriptedSite::start(move |path, _, _| match path {
+        "/robots.txt" => String::new(),
+        "/frame" => page(&format!(
+            "<img src=frame.png><a href={}/hidden>hidden</a>",
+            known.get().unwrap()
+        )),
+        _ => file("application/octet-stream", path),
+    });
+    let frame = framed.url("/frame");
+    let site = ScriptedSite::start(move |path, _, _| match path {
+        "/robots.txt" => String::new(),
+        "/" => page(&format!(
+            "<iframe src={frame}></iframe><iframe src=/own></iframe>"
+        )),
+        "/own" => page("<a href=/linked>linked</a>"),
+        _ => page(path),
+    });
+    back.set(site.url("")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    run(crawl(&folder.path().join("c"), &site.url("/")).arg("--assets"));
+    assert_eq!(files_requested(&framed), ["/frame", "/frame.png"]);
+    assert_eq!(files_requested(&site), ["/", "/linked", "/own"]);
+}
+
 #[test]
 fn files_of_pages_at_the_depth_limit_are_fetched() {
     let site = ScriptedSite::start(|path, _, _| match path {

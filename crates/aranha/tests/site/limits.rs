@@ -164,6 +164,30 @@ fn filters_of_a_later_crawl_are_kept() {
     assert_eq!(shown["crawl.reject"]["value"], expected);
 }
 
+/// `--config` applies to one crawl. Its filters replace those of the collection in that crawl, but not in `aranha.toml`.
+#[test]
+fn filters_of_another_configuration_file_are_not_kept() {
+    let site = ScriptedSite::start(|path, _, _| match path {
+        "/robots.txt" => String::new(),
+        _ => page(path),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    run(crawl(&collection, &site.url("/")).args(["--reject", "ext:zip"]));
+    let other = folder.path().join("other.toml");
+    let filters = "[crawl]\naccept = [\"path:/*\"]\nreject = [\"ext:pdf\"]\n";
+    std::fs::write(&other, filters).unwrap();
+    run(crawl(&collection, &site.url("/"))
+        .args(["--reject", "path:/calendar/*", "--config"])
+        .arg(&other));
+    let stored = std::fs::read_to_string(collection.join("aranha.toml")).unwrap();
+    let stored: toml::Table = stored.parse().unwrap();
+    let crawl = stored["crawl"].as_table().unwrap();
+    let reject: Vec<_> = crawl["reject"].as_array().unwrap().iter().collect();
+    assert_eq!(reject, [&"ext:zip".into(), &"path:/calendar/*".into()]);
+    assert!(!crawl.contains_key("accept"), "{crawl}");
+}
+
 #[test]
 fn a_refused_address_can_be_allowed_later() {
     let site = ScriptedSite::start(|path, _, _| {

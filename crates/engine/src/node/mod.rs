@@ -253,7 +253,10 @@ impl Node {
 
     fn check_deadline(&self, deadline: Option<Instant>) {
         if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            self.context.control.stop.ask(Reason::Limit(CrawlLimit::Time));
+            self.context
+                .control
+                .stop
+                .ask(Reason::Limit(CrawlLimit::Time));
         }
     }
 
