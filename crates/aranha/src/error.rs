@@ -24,6 +24,8 @@ pub(crate) enum ExitStatus {
     Stopped = 3,
     /// No seed could be fetched.
     NoSeed = 4,
+    /// There is nothing to print: a page without text, or a page with one version.
+    Nothing = 5,
     /// Interrupted; running the same command again continues the work.
     Interrupted = 130,
 }
@@ -65,6 +67,14 @@ impl CommandError {
     pub(crate) fn no_seed(sentence: impl Into<String>) -> Self {
         Self {
             status: ExitStatus::NoSeed,
+            ..Self::failed(sentence)
+        }
+    }
+
+    /// An error with exit status 5: there is nothing to print.
+    pub(crate) fn nothing(sentence: impl Into<String>) -> Self {
+        Self {
+            status: ExitStatus::Nothing,
             ..Self::failed(sentence)
         }
     }

@@ -7,19 +7,22 @@ use clap::Args;
 
 use crate::point_in_time::PointInTime;
 
+/// Help text of `--collection`.
+const COLLECTION: &str =
+    "Folder of the collection; the environment variable ARANHA_COLLECTION sets another default";
 /// Help text of `--collection` for commands that create the folder; set with [`clap::Command::mut_arg`].
-pub(crate) const CREATED_IF_MISSING: &str =
-    "Folder of the collection; created if it does not exist";
+pub(crate) const CREATED_IF_MISSING: &str = "Folder of the collection; created if it does not exist. ARANHA_COLLECTION sets another default";
 
 /// The collection that a command works on.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct CollectionArg {
-    /// Folder of the collection
+    /// The folder.
     #[arg(
         short = 'c',
         long = "collection",
         value_name = "DIR",
-        default_value_os_t = default_folder()
+        default_value_os_t = default_folder(),
+        help = COLLECTION
     )]
     pub(crate) folder: PathBuf,
 }

@@ -213,7 +213,7 @@ fn diff_shows_added_and_removed_words() {
     assert_eq!(
         String::from_utf8(output.stderr).unwrap(),
         format!(
-            "The text of {PAGE} is the same at 2026-11-03 10:00:00 and 2026-11-03 10:00:00 UTC.\n"
+            "The text of {PAGE} is the same at 2026-11-01 10:00:00 and 2026-11-03 10:00:00 UTC.\n"
         )
     );
     let early = refused(&["diff", PAGE, "--from", "2026-10-01"], folder.path(), 1);
@@ -221,6 +221,9 @@ fn diff_shows_added_and_removed_words() {
         early.contains("the first version is from 2026-11-01"),
         "{early}"
     );
+    let only = refused(&["diff", PAGE, "--to", "2026-11-01"], folder.path(), 5);
+    let expected = format!("error: {PAGE} has only one version, of 2026-11-01 10:00:00 UTC\n");
+    assert!(only.starts_with(&expected), "{only}");
     let turned = ["diff", PAGE, "--from", "2026-11-02", "--to", "2026-11-01"];
     assert!(refused(&turned, folder.path(), 2).contains("--from is later"));
 }
@@ -250,7 +253,7 @@ fn diff_prints_no_colours_and_no_control_characters() {
     );
     let diff = read(&["diff", PAGE], folder.path());
     assert!(diff.contains("calm {+\\u{202e}evil+}"), "{diff}");
-    let image = refused(&["diff", "http://example.org/i"], folder.path(), 1);
+    let image = refused(&["diff", "http://example.org/i"], folder.path(), 5);
     assert!(image.contains("no text to compare (image/png)"), "{image}");
 }
 

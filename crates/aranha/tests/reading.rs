@@ -6,6 +6,7 @@ mod scripted_site;
 mod support;
 
 use std::path::Path;
+use std::process::Output;
 
 use scripted_site::{ScriptedSite, crawl, page, run};
 use serde_json::Value;
@@ -31,13 +32,14 @@ fn site() -> ScriptedSite {
     })
 }
 
+fn output(arguments: &[&str], collection: &Path) -> Output {
+    let mut command = aranha();
+    command.args(arguments).arg("-c").arg(collection);
+    command.output().unwrap()
+}
+
 fn read(arguments: &[&str], collection: &Path) -> String {
-    let output = aranha()
-        .args(arguments)
-        .arg("-c")
-        .arg(collection)
-        .output()
-        .unwrap();
+    let output = output(arguments, collection);
     assert_status(&output, 0);
     String::from_utf8(output.stdout).unwrap()
 }
@@ -138,7 +140,10 @@ fn why_names_the_rule_of_every_refusal() {
     let done = why(&site.url("/fundo"));
     assert!(done.contains("200  text/html"), "{done}");
     assert!(
-        done.contains(&format!("found on    {}", site.url("/"))),
+        done.contains(&format!(
+            "found on    {} (a link, link depth 1)",
+            site.url("/")
+        )),
         "{done}"
     );
     let unknown = why(&site.url("/nao"));
@@ -155,4 +160,37 @@ fn why_names_the_rule_of_every_refusal() {
         (&Value::Bool(true), &Value::Bool(true))
     );
     assert_eq!(json["history"][0]["status"], 200);
+}
+
+#[test]
+fn text_of_a_page_without_text_says_so() {
+    let site = ScriptedSite::start(|path, _, _| match path {
+        "/robots.txt" => String::new(),
+        "/" => "HTTP/1.1 200 OK\r\nContent-Type: image/gif\r\nConnection: close\r\n\r\nGIF89a"
+            .to_owned(),
+        "/moved" => scripted_site::status("301 Moved Permanently\r\nLocation: /"),
+        _ => scripted_site::status("204 No Content"),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    let (image, moved, empty) = (site.url("/"), site.url("/moved"), site.url("/empty"));
+    run(crawl(&collection, &image).args([&moved, &empty]));
+    for (url, expected) in [
+        (&image, "has no text: it is image/gif".to_owned()),
+        (&moved, format!("has no text: it redirects to {image}")),
+        (&empty, "has no text: its body is empty".to_owned()),
+    ] {
+        let output = output(&["text", url], &collection);
+        assert_status(&output, 5);
+        assert_eq!(output.stdout, b"");
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            text.starts_with(&format!("error: {url} {expected}\nhint: ")),
+            "{text}"
+        );
+    }
+    let json = output(&["text", "--json", &image], &collection);
+    assert_status(&json, 5);
+    let json: Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(json["text"], "");
 }

@@ -109,6 +109,23 @@ impl Hop {
         })
     }
 
+    /// The kind of link in words, with an article: `a link`.
+    pub fn words(self) -> &'static str {
+        match self {
+            Hop::Seed => "a seed",
+            Hop::Link => "a link",
+            Hop::Redirect | Hop::EmbedRedirect(_) => "a redirect",
+            Hop::Embed(_) => "an embedded resource",
+            Hop::Form => "a form",
+            Hop::Script => "a URL in a script",
+            Hop::Sitemap => "a sitemap",
+            Hop::RobotsTxt => "robots.txt",
+            Hop::SoftNotFoundProbe => "a test request",
+            Hop::Signal => "a change notification",
+            Hop::ProxyCache => "the cache of a proxy",
+        }
+    }
+
     /// Whether the page is the target of a redirect.
     pub fn is_redirect(self) -> bool {
         matches!(self, Hop::Redirect | Hop::EmbedRedirect(_))

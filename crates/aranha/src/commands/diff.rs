@@ -27,7 +27,7 @@ Examples:
 
 Each change is one line: [-removed words-]{+added words+} with a few words of context. WHEN is a \
 date (the end of that day), a date and time in UTC, or an RFC 3339 time; it selects the version that \
-was current at that time.";
+was current at that time. The exit status is 5 if the page has only one version, or no text.";
 
 /// Show the words added and removed between two versions of a page
 #[derive(Args, Debug)]
@@ -49,6 +49,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     let collection = CollectionReader::open(&arguments.page.collection)?;
     let (url, records) = collection.records(&arguments.page.url)?;
     let (from, to) = choose(arguments, &collection, &url, &records)?;
+    if records[..=to]
+        .iter()
+        .filter(|record| is_version(record))
+        .count()
+        == 1
+    {
+        return Err(CommandError::nothing(format!(
+            "{url} has only one version, of {} UTC",
+            calendar::date_time(records[to].time)
+        ))
+        .hint("`aranha crawl` stores another one when the page is due and has changed"));
+    }
     let read = |index: usize| -> Result<Page, CommandError> {
         let (_, stored) = collection.stored(&url, &records, index)?;
         let mut options = collection.config.page.clone();
@@ -57,7 +69,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     };
     let (old, new) = (read(from)?, read(to)?);
     if old.text.is_empty() && new.text.is_empty() && records[from].digest != records[to].digest {
-        return Err(CommandError::failed(format!(
+        return Err(CommandError::nothing(format!(
             "{url} has no text to compare ({})",
             records[to].media_type
         ))
@@ -68,7 +80,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     show(arguments.output.json, &url, versions, &diff)
 }
 
-/// The indices of the two versions in `records`.
+/// The indices of the two versions in `records`. Without `--from`, the older one is the newest version with another text,
+/// or the first version if the text never changed.
 fn choose(
     arguments: &Arguments,
     collection: &CollectionReader,
@@ -81,7 +94,7 @@ fn choose(
         return Err(CommandError::usage("--from is later than --to")
             .hint("give the older version with --from"));
     }
-    let Some(first) = records.iter().find(|record| is_version(record)) else {
+    let Some(first) = records.iter().position(is_version) else {
         return Err(
             CommandError::failed(format!("no content of {url} was stored")).hint(format!(
                 "`aranha history {url} -c {}` lists all its fetches",
@@ -92,14 +105,14 @@ fn choose(
     let at = |when: Option<PointInTime>| {
         let in_time = |record: &PageRecord| when.is_none_or(|when| record.time <= when.ms());
         let index = records.iter().rposition(|r| is_version(r) && in_time(r));
-        index.ok_or_else(|| collection.no_version(url, when, first))
+        index.ok_or_else(|| collection.no_version(url, when, &records[first]))
     };
     let to = at(arguments.to)?;
     let from = if arguments.from.is_some() {
         at(arguments.from)?
     } else {
         let differs = |r: &PageRecord| is_version(r) && !same(r, &records[to]);
-        records[..to].iter().rposition(differs).unwrap_or(to)
+        records[..to].iter().rposition(differs).unwrap_or(first)
     };
     Ok((from, to))
 }

@@ -1,8 +1,10 @@
 //! `aranha text`: the readable text of a stored page.
 
+use aranha_frontier::PageRecord;
 use clap::Args;
 use serde_json::json;
 
+use crate::collection_reader::CollectionReader;
 use crate::error::{CommandError, ExitStatus};
 use crate::output::Output;
 use crate::shared_args::{JsonObjectArg, VersionArgs};
@@ -13,7 +15,9 @@ const EXAMPLES: &str = "\
 Examples:
   aranha text https://example.org/ -c example
   aranha text https://example.org/ -c example --at \"2026-11-01 18:30\"
-  aranha text --json https://example.org/ -c example | jq .title";
+  aranha text --json https://example.org/ -c example | jq .title
+
+The exit status is 5 if the page has no text: an image, a redirect, an empty page.";
 
 /// Print the readable text of a stored page
 #[derive(Args, Debug)]
@@ -41,11 +45,34 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
             "language": page.language, "text": page.text,
             "remarks": page.remarks.iter().map(ToString::to_string).collect::<Vec<_>>(),
         }))?;
+    } else if page.text.is_empty() {
+        let url = &arguments.version.page.url;
+        return Err(no_text(url, &record, &collection));
     } else {
         for line in page.text.lines() {
             output.line(Escaped(line))?;
         }
     }
     output.finish()?;
-    Ok(ExitStatus::Done)
+    Ok(if page.text.is_empty() {
+        ExitStatus::Nothing
+    } else {
+        ExitStatus::Done
+    })
+}
+
+/// The error for a stored response without text: a redirect, an image, an empty page.
+fn no_text(url: &str, record: &PageRecord, collection: &CollectionReader) -> CommandError {
+    let folder = collection.folder.display();
+    if let Some(target) = &record.redirect {
+        return CommandError::nothing(format!("{url} has no text: it redirects to {target}"))
+            .hint(format!("try `aranha text {target} -c {folder}`"));
+    }
+    let kind = match (record.size, record.media_type.as_str()) {
+        (0, _) => "its body is empty".to_owned(),
+        (_, "") => "its media type is unknown".to_owned(),
+        (_, media_type) => format!("it is {media_type}"),
+    };
+    CommandError::nothing(format!("{url} has no text: {kind}"))
+        .hint(format!("`aranha cat {url} -c {folder}` prints its bytes"))
 }

@@ -191,8 +191,10 @@ impl Decisions {
             lines.push((
                 "found on",
                 format!(
-                    "{} (hop {}, link depth {})",
-                    record.via, record.hop, record.depth
+                    "{} ({}, link depth {})",
+                    record.via,
+                    record.hop.words(),
+                    record.depth
                 ),
             ));
         }

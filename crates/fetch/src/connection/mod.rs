@@ -6,5 +6,6 @@ pub(crate) mod address_guard;
 pub(crate) mod connect;
 mod session;
 pub(crate) mod tls;
+mod tls_error;
 
 pub use session::FetchSession;

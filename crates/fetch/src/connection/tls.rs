@@ -22,6 +22,7 @@ use rustls::{
 use tokio::net::TcpStream;
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
+use super::tls_error::{handshake_error, tls_error};
 use crate::{Failure, FetchSetupError};
 
 /// Number of servers whose TLS sessions are cached. The oldest session is evicted first, so this must exceed the number
@@ -87,7 +88,7 @@ impl Tls {
             .connector
             .connect(name, stream)
             .await
-            .map_err(|error| Failure::TlsFailed(error.to_string()))?;
+            .map_err(|error| Failure::TlsFailed(handshake_error(&error)))?;
         let error = self.verifier.errors().get(&server_name).cloned();
         Ok((Box::new(stream), error))
     }
@@ -135,7 +136,7 @@ impl ServerCertVerifier for CertificateVerifier {
                 if errors.len() >= MAX_CERTIFICATE_ERRORS {
                     errors.clear();
                 }
-                errors.insert(server_name.to_str().into_owned(), error.to_string());
+                errors.insert(server_name.to_str().into_owned(), tls_error(&error));
                 Ok(ServerCertVerified::assertion())
             }
         }
