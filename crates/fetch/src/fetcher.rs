@@ -188,9 +188,9 @@ impl Fetcher {
 
     /// Starts a DNS look-up of a host in the background and returns at once. Does nothing if half of the
     /// `dns_concurrency` slots are taken. Cheap enough to call for every link: for a name that is cached or in flight,
-    /// it only searches two maps. Must be called inside a tokio runtime.
-    pub fn prefetch_dns(&self, host: &str) {
-        self.state.resolver.prefetch(host);
+    /// it only searches two maps. Returns true if a look-up was started. Must be called inside a tokio runtime.
+    pub fn prefetch_dns(&self, host: &str) -> bool {
+        self.state.resolver.prefetch(host)
     }
 
     /// Watches the DNS circuit breaker (N4), which is open during a DNS outage. The value is the time at which the

@@ -13,6 +13,8 @@ enum DnsAnswer {
     /// One A record for each address 127.0.0.N, where N is in this list. A query for another type gets no records.
     Loopback(&'static [u8]),
     NoSuchName,
+    /// Like `NoSuchName`, with the SOA record of the zone that has no such name.
+    NoSuchNameIn(&'static str),
 }
 
 /// A DNS server whose answers are a function of the name.
@@ -38,6 +40,15 @@ impl DnsServer {
                 answer[2..12].copy_from_slice(&[0x81, 0x80, 0, 1, 0, 0, 0, 0, 0, 0]);
                 match script(&name) {
                     DnsAnswer::NoSuchName => answer[3] = 0x83,
+                    DnsAnswer::NoSuchNameIn(zone) => {
+                        answer[3] = 0x83;
+                        answer[9] = 1;
+                        answer.push(zone.len() as u8);
+                        answer.extend(zone.as_bytes());
+                        // The root after the zone, type SOA, class IN, TTL 60, two names (the root), five numbers.
+                        answer.extend([0, 0, 6, 0, 1, 0, 0, 0, 60, 0, 22, 0, 0]);
+                        answer.extend([0, 0, 0, 60].repeat(5));
+                    }
                     DnsAnswer::Loopback(hosts) if record_type == 1 => {
                         answer[7] = hosts.len() as u8;
                         for host in hosts {
@@ -119,4 +130,61 @@ fn a_name_that_does_not_exist_costs_one_query_of_each_type() {
         dead,
         [1, 28].map(|record_type| ("dead.example".to_owned(), record_type))
     );
+}
+
+/// The name server answers that `www.dead.example` does not exist in the zone `example`. So `dead.example` is not a zone
+/// and is not looked up. The bare name of a site whose own zone has no `www.` is looked up.
+#[test]
+fn a_www_name_in_no_zone_costs_one_query_of_each_type() {
+    let site = ScriptedSite::start(|path, _, _| match path {
+        "/robots.txt" => String::new(),
+        "/" => page("text"),
+        _ => status("404 Not Found"),
+    });
+    let dns = DnsServer::start(|name| match name {
+        "live.example" => DnsAnswer::Loopback(&[1]),
+        "www.live.example" => DnsAnswer::NoSuchName,
+        _ => DnsAnswer::NoSuchNameIn("example"),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let seed = |name: &str| format!("http://www.{name}.example:{}/", site.port);
+    run(dns.crawl(folder.path(), &seed("live")).arg(seed("dead")));
+    let queries = dns.queries.lock().unwrap();
+    let mut names: Vec<_> = queries.iter().map(|(name, _)| name.as_str()).collect();
+    names.sort_unstable();
+    let once = ["live.example", "www.dead.example", "www.live.example"];
+    assert_eq!(names, once.map(|name| [name; 2]).concat());
+}
+
+/// A page links to 600 names that do not exist. After `thresholds.dead_hosts` such names, further names from the same
+/// site are not looked up. A name that another site links to as well is looked up.
+#[test]
+fn dead_names_are_looked_up_at_the_expense_of_their_source() {
+    let other = ScriptedSite::start(|path, _, _| match path {
+        "/" => links(&["http://dead599.example/"]),
+        _ => status("404 Not Found"),
+    });
+    let names: Vec<_> = (0..600)
+        .map(|number| format!("http://dead{number}.example/"))
+        .collect();
+    let flood = ScriptedSite::start(move |path, _, _| match path {
+        "/" => links(&names.iter().map(String::as_str).collect::<Vec<_>>()),
+        _ => status("404 Not Found"),
+    });
+    let dns = DnsServer::start(|name| match name {
+        "flood.example" | "other.example" => DnsAnswer::Loopback(&[1]),
+        _ => DnsAnswer::NoSuchName,
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let seed = format!("http://flood.example:{}/", flood.port);
+    let other_seed = format!("http://other.example:{}/", other.port);
+    run(dns.crawl(folder.path(), &seed).arg(other_seed));
+    let queries = dns.queries.lock().unwrap();
+    let dead: std::collections::BTreeSet<_> = queries
+        .iter()
+        .filter(|(name, _)| name.starts_with("dead"))
+        .map(|(name, _)| name.as_str())
+        .collect();
+    assert!((100..150).contains(&dead.len()), "{} names", dead.len());
+    assert!(dead.contains("dead599.example"));
 }

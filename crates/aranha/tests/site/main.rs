@@ -21,6 +21,7 @@ mod robots_txt;
 #[path = "../scripted_site/mod.rs"]
 mod scripted_site;
 mod seeds;
+mod sitemaps;
 #[path = "../support/mod.rs"]
 mod support;
 mod tracking;

@@ -121,7 +121,8 @@ impl Default for CrawlOptions {
 }
 
 /// Limits beyond which a site is treated as a trap (D5; Viuva Negra 5.4): its links are no longer followed, and its
-/// stored pages are kept. By default only `trap_pages` is set, because large honest sites are common.
+/// stored pages are kept. By default only `trap_pages` and `dead_hosts` are set, because large honest
+/// sites are common.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Thresholds {
@@ -138,6 +139,11 @@ pub struct Thresholds {
     /// check for links that never lead back.
     #[serde(with = "limit::count")]
     pub trap_pages: Option<u32>,
+    /// Number of hosts that one site may link to and that do not answer (`traps/source_accounts.rs`). Each host that
+    /// answers allows eight more. Further hosts are visited if another site links to them, or after a day. The site
+    /// itself is not blocked.
+    #[serde(with = "limit::count")]
+    pub dead_hosts: Option<u32>,
 }
 
 impl Default for Thresholds {
@@ -147,6 +153,7 @@ impl Default for Thresholds {
             duplicates: None,
             depth: None,
             trap_pages: Some(50),
+            dead_hosts: Some(100),
         }
     }
 }

@@ -77,6 +77,7 @@ fn vn2006_has_the_values_of_table_7() {
             duplicates: Some(10),
             depth: Some(5),
             trap_pages: None,
+            dead_hosts: None,
         }
     );
     assert_eq!(config.url.max_length, 200);
@@ -105,6 +106,7 @@ fn a_later_layer_overrides_and_its_origin_is_kept() {
             duplicates: Some(10),
             depth: None,
             trap_pages: None,
+            dead_hosts: None,
         }
     );
     let file = |line| Origin::File {
@@ -149,7 +151,7 @@ fn unknown_keys_are_errors_with_a_hint() {
     );
     check_error(
         "[thresholds]\nzeitgeist = 1",
-        "FILE, line 2, column 1: unknown key `zeitgeist`\nhint: the keys here are urls, duplicates, depth, trap_pages",
+        "FILE, line 2, column 1: unknown key `zeitgeist`\nhint: the keys here are urls, duplicates, depth, trap_pages, dead_hosts",
     );
 }
 

@@ -2,12 +2,18 @@
 
 use aranha_frontier::{Hop, Pending};
 use aranha_page::{LinkKind, Page};
-use aranha_url::{Base, CanonUrl, Scope, SiteKey};
+use aranha_url::{Base, CanonUrl, PageKey, Scope, SiteKey};
 
 use super::link_cache::LinkIds;
 use super::{PageLinks, link_depth, outside_link};
 use crate::node::Context;
 use crate::scope::judge_hop;
+
+/// Maximum number of host names on one page whose look-up is started before their sites are visited. A page can name
+/// thousands of hosts.
+const MAX_PREFETCHES: u32 = 16;
+/// Maximum number of entries of a sitemap index that may list the sites that the index may list.
+const MAX_INDEX_ENTRIES: u32 = 1000;
 
 /// Extracts the links of `page`. `from` is the entry of the page in the queue, `url` its URL, `lease` the lease of the
 /// visit.
@@ -28,6 +34,8 @@ pub(crate) fn extract(
     let mut buffer = String::new();
     let mut ids = LinkIds::new(&base, lease);
     links.inside.reserve_repeated(page.links.len());
+    let mut sitemap = SitemapLinks::of(context, page, url);
+    let mut prefetches = 0;
     for (index, link) in page.links.iter().enumerate() {
         let modified = dates
             .next_if(|(dated, _)| *dated == index)
@@ -60,17 +68,59 @@ pub(crate) fn extract(
         let depth = link_depth(from, hop);
         if judge_hop(&scope, &target, key, depth, hop).inside {
             if key.site == site {
+                if let Some(sitemap) = &mut sitemap {
+                    sitemap.add_entry(context, key);
+                }
                 links
                     .inside
                     .push(target.path(), key.path, hop, modified, id);
-            } else {
-                context.network.web.prefetch_dns(target.host());
+            } else if sitemap
+                .as_ref()
+                .is_none_or(|sitemap| sitemap.may_list(key.site))
+            {
+                if prefetches < MAX_PREFETCHES && context.network.web.prefetch_dns(target.host()) {
+                    prefetches += 1;
+                }
                 links.outside.push(outside_link(&target, from, hop, url));
             }
         }
         buffer = target.into_string();
     }
     links
+}
+
+/// The rules for the links of a sitemap: entries of another site are followed only if the robots.txt of that site names
+/// the sitemap, or an index that lists the sitemap.
+struct SitemapLinks {
+    /// The other sites that the sitemap may list.
+    granted: Vec<SiteKey>,
+    /// Number of entries of the sitemap's own site.
+    entries: u32,
+}
+
+impl SitemapLinks {
+    /// `None` if the page is not a sitemap.
+    fn of(context: &Context, page: &Page, url: &CanonUrl) -> Option<SitemapLinks> {
+        let is_entry = |kind| kind == LinkKind::Sitemap;
+        let is_sitemap =
+            !page.media_type.is_html() && page.links.iter().any(|link| is_entry(link.kind));
+        is_sitemap.then(|| SitemapLinks {
+            granted: context.watchers.sitemap_grants.of(url.key()),
+            entries: 0,
+        })
+    }
+
+    fn may_list(&self, site: SiteKey) -> bool {
+        self.granted.contains(&site)
+    }
+
+    /// Adds an entry of the sitemap's own site. It may be a sitemap as well, which then has the same grants.
+    fn add_entry(&mut self, context: &Context, entry: PageKey) {
+        self.entries += 1;
+        if !self.granted.is_empty() && self.entries <= MAX_INDEX_ENTRIES {
+            context.watchers.sitemap_grants.add(entry, &self.granted);
+        }
+    }
 }
 
 /// Whether a page was fetched only because a page in scope loads it. The files that it loads are fetched, but its links are

@@ -1,12 +1,14 @@
 //! Links of pages, separated into links within the site and links to other sites.
 //!
 //! `extract.rs` reads the links of a page, `redirect.rs` the target of a redirect, which is a link as well (N11).
-//! `link_cache.rs` recognises links that the visit has seen on an earlier page.
+//! `link_cache.rs` recognises links that the visit has seen on an earlier page. `sitemap_grants.rs` knows which sites a
+//! sitemap may list.
 
 mod extract;
 pub(crate) mod link_cache;
 mod redirect;
 mod site_links;
+pub(crate) mod sitemap_grants;
 
 use aranha_frontier::{Hop, Outside, Pending};
 use aranha_url::CanonUrl;

@@ -17,12 +17,14 @@ use crate::limits::load::LoadManager;
 use crate::limits::page_budget::PageBudget;
 use crate::limits::size_limit::SizeLimit;
 use crate::links::link_cache::LinkCache;
+use crate::links::sitemap_grants::SitemapGrants;
 use crate::node::stop::{CrawlLimit, Reason, Stop};
 use crate::scope::SharedScope;
 use crate::status::notice::Notices;
 use crate::status::seed_failures::SeedFailures;
 use crate::status::tally::LiveCounters;
 use crate::traps::site_share::SiteShare;
+use crate::traps::source_accounts::SourceAccounts;
 use crate::traps::wildcard_domains::WildcardDomains;
 
 /// The shared state of all visits.
@@ -61,12 +63,14 @@ pub(crate) struct Storage {
     pub(crate) submissions: Submissions,
 }
 
-/// Observations that concern more than one site: wildcard domains, each site's share of the requests, recently seen
-/// links.
+/// Observations that concern more than one site: wildcard domains, each site's share of the requests, the hosts that
+/// each site brought in, recently seen links, sitemaps for other sites.
 pub(crate) struct Watchers {
     pub(crate) wildcard_domains: WildcardDomains,
     pub(crate) site_share: SiteShare,
+    pub(crate) source_accounts: Arc<SourceAccounts>,
     pub(crate) link_cache: LinkCache,
+    pub(crate) sitemap_grants: SitemapGrants,
 }
 
 /// Reports of a running crawl: counters, failed seeds and notices.

@@ -23,6 +23,7 @@ use crate::limits::load::LoadManager;
 use crate::limits::page_budget::PageBudget;
 use crate::limits::size_limit::SizeLimit;
 use crate::links::link_cache::LinkCache;
+use crate::links::sitemap_grants::SitemapGrants;
 use crate::node::stop::Stop;
 use crate::scope::SharedScope;
 use crate::status::crawl_log::CrawlLog;
@@ -87,7 +88,9 @@ impl Node {
             watchers: Watchers {
                 wildcard_domains: WildcardDomains::default(),
                 site_share: SiteShare::default(),
+                source_accounts: Arc::default(),
                 link_cache: LinkCache::new(),
+                sitemap_grants: SitemapGrants::default(),
             },
             reports: Reports {
                 counters,

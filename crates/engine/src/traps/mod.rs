@@ -2,11 +2,12 @@
 //!
 //! [`novelty`] checks one site. [`wildcard_domains`] checks all hosts of one domain together. Both compare words
 //! ([`words`], [`dedup`]). [`soft_404`] recognises "not found" pages with status 200. [`site_share`] reports a site
-//! that takes at least half of the requests.
+//! that takes at least half of the requests. [`source_accounts`] limits the number of dead hosts that one site brings in.
 
 pub(crate) mod dedup;
 pub(crate) mod novelty;
 pub(crate) mod site_share;
 pub(crate) mod soft_404;
+pub(crate) mod source_accounts;
 pub(crate) mod wildcard_domains;
 pub(crate) mod words;

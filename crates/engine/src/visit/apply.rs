@@ -73,7 +73,7 @@ impl Visit {
         let FetchedPage {
             task,
             response,
-            links,
+            mut links,
             resolved,
             set_cookies,
             receipt,
@@ -112,6 +112,7 @@ impl Visit {
                 counts,
                 &links.outside,
             );
+        self.remove_unaffordable(&mut links.outside);
         self.batch.outside.extend(links.outside);
         let mut fetch =
             CompletedFetch::page(page, url.into_string(), response, verdict, is_blocked);

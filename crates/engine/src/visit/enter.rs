@@ -23,7 +23,8 @@ impl Visit {
             self.ending = Some(Ending::ReleaseUntil(retry_after));
             return;
         }
-        if self.context.config().thresholds.trap_pages.is_some() {
+        self.begin_first_visit();
+        if self.ending.is_none() && self.context.config().thresholds.trap_pages.is_some() {
             self.test_for_wildcard();
         }
     }

@@ -11,7 +11,8 @@
 //! **A crash loses no page**: each check-in reports the whole queue, pages in flight included, or its changes since the
 //! last check-in (`page_queue.rs`). At most the fetches since the last check-in are repeated (invariant 5).
 //!
-//! This file is the loop. The steps, in order: `enter.rs` and `blacklist.rs` check whether the site may be visited;
+//! This file is the loop. The steps, in order: `enter.rs`, `first_visit.rs` and `blacklist.rs` check whether the site may be
+//! visited;
 //! `robots.rs` fetches robots.txt; `sitemaps.rs` admits the sitemaps that it names; `launch.rs` starts fetches;
 //! `apply.rs` applies the verdict about each page; `seed_report.rs`
 //! reports seeds that failed; `admit.rs` admits its links; `trap_check.rs` looks for traps;
@@ -24,6 +25,7 @@ mod blacklist;
 mod check_in;
 mod count;
 mod enter;
+mod first_visit;
 mod launch;
 pub(crate) mod page_queue;
 mod probe;
@@ -56,6 +58,7 @@ use self::site::VisitedSite;
 use crate::node::Context;
 use crate::robots_txt;
 use crate::status::tally::add;
+use crate::traps::source_accounts::FirstVisit;
 
 /// Visits the site of a lease until all its pages are fetched, no further fetch may begin (`is_time_up`), or the visit
 /// must end early (`Ending`).
@@ -105,6 +108,10 @@ struct Visit {
     context: Arc<Context>,
     lease: u64,
     site: VisitedSite,
+    /// The sites that link to this one, if it was never visited.
+    sources: Vec<SiteKey>,
+    /// The first visit to this site, on the account of a site that links to it, until robots.txt has been fetched.
+    on_account: Option<FirstVisit>,
     queue: PageQueue,
     /// Whether further pages of this site wait in the frontier.
     more_on_disk: bool,
@@ -138,12 +145,15 @@ impl Visit {
             };
             context.network.web.restore_dns(&addresses.host, &resolved);
         }
+        let sources = first_visit::sources(&lease, &context.policy.canon);
         let mut queue = PageQueue::default();
         queue.receive(lease.pending);
         let generation = context.scope.blacklist.generation();
         Self {
             lease: lease.id,
             site: VisitedSite::new(lease.site_key, lease.facts, &lease.known, generation),
+            sources,
+            on_account: None,
             queue,
             more_on_disk: lease.has_more,
             requests: Requests::new(allowed_at),

@@ -13,6 +13,7 @@ use super::seed_report::robots_txt_error;
 use crate::courtesy::BackOff;
 use crate::robots_txt::{self, RobotsFetch};
 use crate::status::tally::add;
+use crate::verdict::is_outage;
 
 impl Visit {
     /// Returns the robots.txt rules of the site. `None`: the site cannot be visited now.
@@ -35,6 +36,7 @@ impl Visit {
             fetch = self.fetch_robots().await?;
         }
         let (outcome, retry_after) = (fetch.outcome, fetch.retry_after);
+        self.end_first_visit(!is_outage(outcome));
         self.batch.done.extend(fetch.done);
         let rules = robots_txt::rules(&fetch.file, product);
         if rules.is_none() {

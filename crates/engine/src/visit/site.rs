@@ -25,6 +25,8 @@ pub(super) struct VisitedSite {
     known_pages: Seen,
     /// The texts and links that the visit remembers for the trap check.
     pub(super) novelty: Novelty,
+    /// The other sites that the visit has linked to.
+    pub(super) linked_sites: Seen,
     /// Generation of the black list that the site was last compared with.
     pub(super) blacklist_generation: u64,
 }
@@ -42,6 +44,7 @@ impl VisitedSite {
             cookies: postcard::from_bytes(&facts.cookies).unwrap_or_default(),
             known_pages: known_pages.iter().map(|key| key.0).collect(),
             novelty: Novelty::resume(facts.novelty),
+            linked_sites: Seen::default(),
             blacklist_generation,
             facts,
         }

@@ -9,6 +9,9 @@ use crate::Failure;
 pub(crate) struct LookupResult {
     pub(super) outcome: Result<Vec<IpAddr>, Failure>,
     pub(super) ttl: Duration,
+    /// If the name does not exist, the zone that should contain it, in lower case without the final dot. It is known
+    /// only if the answer has an SOA record.
+    pub(super) zone: Option<Box<str>>,
 }
 
 impl LookupResult {
@@ -16,6 +19,16 @@ impl LookupResult {
         LookupResult {
             outcome: Err(failure),
             ttl: Duration::ZERO,
+            zone: None,
+        }
+    }
+
+    /// Addresses or a failure without a zone.
+    pub(super) fn new(outcome: Result<Vec<IpAddr>, Failure>, ttl: Duration) -> LookupResult {
+        LookupResult {
+            outcome,
+            ttl,
+            zone: None,
         }
     }
 
@@ -26,22 +39,14 @@ impl LookupResult {
         match (self.outcome, other.outcome) {
             (Ok(mut first), Ok(second)) => {
                 first.extend(second);
-                LookupResult {
-                    outcome: Ok(first),
-                    ttl,
-                }
+                LookupResult::new(Ok(first), ttl)
             }
-            (Ok(only), Err(_)) => LookupResult {
-                outcome: Ok(only),
-                ttl: self.ttl,
-            },
-            (Err(_), Ok(only)) => LookupResult {
-                outcome: Ok(only),
-                ttl: other.ttl,
-            },
+            (Ok(only), Err(_)) => LookupResult::new(Ok(only), self.ttl),
+            (Err(_), Ok(only)) => LookupResult::new(Ok(only), other.ttl),
             (Err(Failure::DnsNoAddress), Err(failure)) | (Err(failure), Err(_)) => LookupResult {
                 outcome: Err(failure),
                 ttl,
+                zone: self.zone.or(other.zone),
             },
         }
     }

@@ -340,7 +340,7 @@ impl NameServer {
                 ),
             };
             let ttl = Duration::from_secs(ttl.into());
-            return Ok(LookupResult { outcome, ttl });
+            return Ok(LookupResult::new(outcome, ttl));
         }
     }
 }
@@ -348,10 +348,8 @@ impl NameServer {
 /// The result for a reserved name, which is never sent to a server (RFC 6761, 6.3 and 6.4; RFC 7686).
 fn reserved_name(name: &Name) -> Option<LookupResult> {
     if LOCALHOST.zone_of(name) {
-        return Some(LookupResult {
-            outcome: Ok(vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()]),
-            ttl: Duration::MAX,
-        });
+        let addresses = vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
+        return Some(LookupResult::new(Ok(addresses), Duration::MAX));
     }
     let never_exists = INVALID.zone_of(name) || ONION.zone_of(name);
     never_exists.then(|| LookupResult::failed(Failure::DnsNotFound))
@@ -369,10 +367,7 @@ fn hosts_file_lookup(hosts: &Hosts, name: &Name) -> Option<LookupResult> {
                 .collect::<Vec<_>>()
         })
         .collect();
-    (!addresses.is_empty()).then_some(LookupResult {
-        outcome: Ok(addresses),
-        ttl: Duration::MAX,
-    })
+    (!addresses.is_empty()).then(|| LookupResult::new(Ok(addresses), Duration::MAX))
 }
 
 fn config(address: &SocketAddr) -> NameServerConfig {
@@ -383,12 +378,23 @@ fn config(address: &SocketAddr) -> NameServerConfig {
     server
 }
 
+/// The name of a zone in lower case, without the final dot.
+fn zone_name(zone: &Name) -> Box<str> {
+    let mut name = zone.to_ascii().to_ascii_lowercase();
+    name.truncate(name.trim_end_matches('.').len());
+    name.into()
+}
+
 /// Maps an error of the resolver library to NXDOMAIN, NODATA, a server failure or a timeout.
 fn failure_of(error: NetError) -> LookupResult {
     match error {
         NetError::Timeout => LookupResult::failed(Failure::DnsTimeout),
         NetError::Dns(DnsError::NoRecordsFound(none)) => LookupResult {
             ttl: Duration::from_secs(none.negative_ttl.unwrap_or(0).into()),
+            zone: match (none.response_code, &none.soa) {
+                (ResponseCode::NXDomain, Some(soa)) => Some(zone_name(&soa.name)),
+                _ => None,
+            },
             outcome: Err(match none.response_code {
                 ResponseCode::NXDomain => Failure::DnsNotFound,
                 ResponseCode::NoError => Failure::DnsNoAddress,

@@ -27,6 +27,7 @@ use std::{
     time::Duration,
 };
 
+use aranha_url::registrable;
 use tokio::{
     runtime::Handle,
     sync::{OwnedSemaphorePermit, Semaphore, watch},
@@ -95,10 +96,9 @@ impl AddressLookup for NameSource {
     async fn look_up(&self, name: &str) -> LookupResult {
         match self {
             NameSource::Servers(servers) => servers.look_up(name).await,
-            NameSource::Simulated(simulated) => LookupResult {
-                outcome: simulated.look_up(name).await,
-                ttl: Duration::ZERO,
-            },
+            NameSource::Simulated(simulated) => {
+                LookupResult::new(simulated.look_up(name).await, Duration::ZERO)
+            }
         }
     }
 }
@@ -161,8 +161,8 @@ impl<S: AddressLookup> Resolver<S> {
     }
 
     /// Starts a look-up in the background if a slot is free. For a name that is cached or in flight, which is the
-    /// common case, it only searches two maps.
-    pub(crate) fn prefetch(self: &Arc<Self>, host: &str) {
+    /// common case, it only searches two maps. Returns true if a look-up was started.
+    pub(crate) fn prefetch(self: &Arc<Self>, host: &str) -> bool {
         let name = host.trim_end_matches('.');
         if lock(&self.cache).contains(name, self.clock.now_ms())
             || self.in_flight.contains(name)
@@ -171,11 +171,10 @@ impl<S: AddressLookup> Resolver<S> {
             || ip_literal(host).is_some()
             || !name_servers::is_valid_name(name)
         {
-            return;
+            return false;
         }
-        if let Ok(slot) = self.slots.clone().try_acquire_owned() {
-            self.look_up_in_background(name, slot);
-        }
+        let slot = self.slots.clone().try_acquire_owned();
+        slot.is_ok_and(|slot| self.look_up_in_background(name, slot))
     }
 
     /// When the circuit breaker opened; `None` if it is closed.
@@ -209,19 +208,20 @@ impl<S: AddressLookup> Resolver<S> {
         Some(cached.into_result())
     }
 
-    /// Looks up a name in a separate task. Does nothing if the name is already in flight.
-    fn look_up_in_background(self: &Arc<Self>, name: &str, slot: OwnedSemaphorePermit) {
+    /// Looks up a name in a separate task. Does nothing and returns false if the name is already in flight.
+    fn look_up_in_background(self: &Arc<Self>, name: &str, slot: OwnedSemaphorePermit) -> bool {
         let Ok(runtime) = Handle::try_current() else {
-            return;
+            return false;
         };
         let Some(lookup) = InFlightLookup::begin(&self.in_flight, name) else {
-            return;
+            return false;
         };
         let resolver = self.clone();
         runtime.spawn(async move {
             let result = || resolver.look_up(lookup.name(), Some(slot));
             lookup.cell.get_or_init(result).await;
         });
+        true
     }
 
     /// Queries the servers and caches the result. While the circuit breaker is open, waits without occupying a slot. If
@@ -290,6 +290,11 @@ impl<S: AddressLookup> Resolver<S> {
         };
         let now_ms = self.clock.now_ms();
         let expires_ms = now_ms.saturating_add(millis(ttl));
+        if let Some(domain) = missing_domain(name, found.zone.as_deref())
+            && !cache.contains(domain, now_ms)
+        {
+            let _ = cache.store(domain, Err(Failure::DnsNotFound), expires_ms, now_ms);
+        }
         let result = found.outcome.map(|mut addresses| {
             addresses.truncate(MAX_ADDRESSES);
             Resolved {
@@ -319,6 +324,14 @@ impl<S: AddressLookup> Resolver<S> {
             Ok(resolved)
         }
     }
+}
+
+/// The registrable domain of a name that does not exist, if the domain does not exist either. The name server gave the
+/// zone that should contain the name. If that zone is the public suffix, the domain is not delegated.
+fn missing_domain<'a>(name: &'a str, zone: Option<&str>) -> Option<&'a str> {
+    let domain = registrable(name).filter(|domain| domain.len() < name.len())?;
+    let (_, suffix) = domain.split_once('.')?;
+    zone?.eq_ignore_ascii_case(suffix).then_some(domain)
 }
 
 /// Sends probes until the outage is over.

@@ -75,7 +75,7 @@ impl AddressLookup for ScriptedServers {
             Some(ScriptedAnswer::Silence) => std::future::pending().await,
             Some(ScriptedAnswer::Addresses(addresses)) => Ok(addresses),
         };
-        LookupResult { outcome, ttl: TTL }
+        LookupResult::new(outcome, TTL)
     }
 }
 
@@ -554,7 +554,7 @@ proptest! {
                 let name = |n: u8| format!("n{n}.example{}", n % 3);
                 match operation {
                     ResolverOperation::SetAnswer(n, answer) => resolver.servers.set_answer(&name(n), answer),
-                    ResolverOperation::Prefetch(n) => resolver.prefetch(&name(n)),
+                    ResolverOperation::Prefetch(n) => { let _ = resolver.prefetch(&name(n)); },
                     ResolverOperation::SetUnreachable(unreachable) => resolver.servers.set_unreachable(unreachable),
                     ResolverOperation::Advance(seconds) => advance_seconds(seconds).await,
                     ResolverOperation::Restore(n, addresses, life) => {
