@@ -8,9 +8,14 @@
 //! https://example.org/calendar/*      # all URLs with this prefix
 //! example.net                         # the domain and its subdomains
 //! *.example.com                       # its subdomains, but neither the domain itself nor its www twin
+//! example.edu:8080                    # this port of the host, but not its other ports
 //! 192.0.2.0/24                        # every host with an address in this range
 //! 2001:db8::1
+//! path:/calendar/* and query:*        # a filter expression: see `filter`
 //! ```
+//!
+//! The entries are also tests of filter expressions, so that a black list and `reject` share one syntax. In a black list
+//! a filter has no tests on depth, media type and size, because these are not known for every URL.
 //!
 //! A list may contain many domains and address ranges. A domain is checked with one or two hash look-ups per label, an
 //! address with one look-up for each prefix length (such as `/24`) that occurs in the list.
@@ -20,6 +25,7 @@ use std::net::IpAddr;
 
 use crate::canonical::CanonUrl;
 use crate::canonicaliser::Canonicaliser;
+use crate::filter::{self, Filter};
 use crate::key::{PageKey, SiteKey};
 use crate::rules::UrlRules;
 use crate::site;
@@ -33,9 +39,12 @@ pub struct Blacklist {
     domains: HashMap<String, String>,
     /// Domains whose subdomains are blocked, but not the domain itself.
     below: HashMap<String, String>,
+    /// Sites of entries with a port.
+    sites: HashMap<SiteKey, String>,
     ranges: HashMap<Range, String>,
     /// Prefix lengths that occur in `ranges`, for IPv4 and IPv6.
     lengths: [BTreeSet<u8>; 2],
+    filters: Vec<Filter>,
 }
 
 /// A network in CIDR form; the bits after the prefix are zero.
@@ -80,6 +89,12 @@ impl Blacklist {
         }
         self.domains.extend(more.domains);
         self.below.extend(more.below);
+        self.sites.extend(more.sites);
+        for filter in more.filters {
+            if !self.filters.contains(&filter) {
+                self.filters.push(filter);
+            }
+        }
         self.ranges.extend(more.ranges);
         for (own, new) in self.lengths.iter_mut().zip(&mut more.lengths) {
             own.append(new);
@@ -87,14 +102,17 @@ impl Blacklist {
         Ok(())
     }
 
+    /// Parses an entry that is not a filter expression.
+    pub(crate) fn of_entry(entry: &str) -> Result<Blacklist, String> {
+        let mut list = Blacklist::default();
+        list.add_entry(entry, &canonicaliser())?;
+        Ok(list)
+    }
+
     fn read(&mut self, text: &str) -> Result<(), BlacklistError> {
-        let canonicaliser = Canonicaliser::new(UrlRules {
-            max_length: 0,
-            max_repeats: 0,
-            ..UrlRules::default()
-        });
+        let canonicaliser = canonicaliser();
         for (index, line) in text.lines().enumerate() {
-            let entry = without_comment(line.trim_start_matches('\u{feff}')).trim();
+            let entry = entry_of(line);
             if !entry.is_empty() {
                 self.add(entry, &canonicaliser)
                     .map_err(|problem| BlacklistError {
@@ -108,15 +126,31 @@ impl Blacklist {
     }
 
     fn add(&mut self, entry: &str, canonicaliser: &Canonicaliser) -> Result<(), String> {
+        if filter::is_expression(entry) {
+            self.filters.push(filter(entry)?);
+            return Ok(());
+        }
+        self.add_entry(entry, canonicaliser)
+    }
+
+    fn add_entry(&mut self, entry: &str, canonicaliser: &Canonicaliser) -> Result<(), String> {
         if entry.contains("://") {
             return self.add_url(entry, canonicaliser);
+        }
+        if let Some(url) = with_port(entry) {
+            let url = canonicaliser.canon(&url).map_err(|rejected| {
+                format!("not a host and port that can be blocked: {rejected}")
+            })?;
+            self.sites.insert(url.site_key(), entry.to_owned());
+            return Ok(());
         }
         if let Some(range) = Range::parse(entry)? {
             self.lengths[range.family()].insert(range.length);
             self.ranges.insert(range, entry.to_owned());
             return Ok(());
         }
-        let domain = domain_name(entry).ok_or("not a URL, domain, address or address range")?;
+        let domain = domain_name(entry)
+            .ok_or("not a URL, domain, host and port, address, address range or filter")?;
         let list = if entry.starts_with("*.") {
             &mut self.below
         } else {
@@ -150,13 +184,30 @@ impl Blacklist {
         if self.is_empty() {
             return None;
         }
-        self.page(url).or_else(|| self.site(url))
+        self.page(url).or_else(|| self.site(url)).or_else(|| {
+            let filter = self.filters.iter().find(|filter| filter.matches(url, 0));
+            filter.map(Filter::as_str)
+        })
     }
 
     /// The entry that blocks the whole host of this URL.
     pub fn site(&self, url: &CanonUrl) -> Option<&str> {
         self.domain(url.host())
             .or_else(|| self.written_address(url.host()))
+            .or_else(|| self.port(url))
+            .or_else(|| {
+                let by_host = self.filters.iter().filter(|filter| filter.is_by_host());
+                let mut matching = by_host.filter(|filter| filter.matches(url, 0));
+                matching.next().map(Filter::as_str)
+            })
+    }
+
+    /// The entry for the host and port of this URL.
+    fn port(&self, url: &CanonUrl) -> Option<&str> {
+        if self.sites.is_empty() {
+            return None;
+        }
+        self.sites.get(&url.site_key()).map(String::as_str)
     }
 
     fn page(&self, url: &CanonUrl) -> Option<&str> {
@@ -221,7 +272,21 @@ impl Blacklist {
             && self.prefixes.is_empty()
             && self.domains.is_empty()
             && self.below.is_empty()
+            && self.sites.is_empty()
             && self.ranges.is_empty()
+            && self.filters.is_empty()
+    }
+
+    /// Whether every entry blocks whole hosts.
+    pub(crate) fn blocks_hosts_only(&self) -> bool {
+        self.pages.is_empty()
+            && self.prefixes.is_empty()
+            && self.filters.iter().all(Filter::is_by_host)
+    }
+
+    /// Whether the text is an IP address or a range of addresses.
+    pub fn is_address_entry(entry: &str) -> bool {
+        matches!(Range::parse(entry.trim()), Ok(Some(_)))
     }
 }
 
@@ -271,6 +336,54 @@ impl Range {
     fn family(&self) -> usize {
         usize::from(self.network.is_ipv6())
     }
+}
+
+/// The canonicaliser of entries.
+fn canonicaliser() -> Canonicaliser {
+    Canonicaliser::new(UrlRules {
+        max_length: 0,
+        max_repeats: 0,
+        ..UrlRules::default()
+    })
+}
+
+/// Parses an entry that is a filter expression.
+fn filter(entry: &str) -> Result<Filter, String> {
+    let filter = Filter::parse(entry).map_err(|error| {
+        let (column, problem) = (error.column, error.problem);
+        format!(
+            "not a valid filter: column {column}: {problem} ({})",
+            error.hint
+        )
+    })?;
+    let depth = filter.tests_depth().then_some("depth");
+    match filter.response_test().or(depth) {
+        None => Ok(filter),
+        Some(test) => Err(format!(
+            "a filter with the test `{test}`, which a black list does not have"
+        )),
+    }
+}
+
+/// For an entry `HOST:PORT`, the URL of its home page.
+fn with_port(entry: &str) -> Option<String> {
+    let (host, port) = entry.rsplit_once(':')?;
+    let is_bracketed = host.starts_with('[') && host.ends_with(']');
+    let is_port = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_port
+        || host.is_empty()
+        || host.contains(['/', '*'])
+        || (host.contains(':') && !is_bracketed)
+    {
+        return None;
+    }
+    let scheme = if port == "443" { "https" } else { "http" };
+    Some(format!("{scheme}://{entry}/"))
+}
+
+/// The entry of a line of a black list, without its comment; empty if the line has none.
+pub fn entry_of(line: &str) -> &str {
+    without_comment(line.trim_start_matches('\u{feff}')).trim()
 }
 
 /// Removes the comment of a line. A `#` starts a comment at the start of the line or after a space; inside a URL it
@@ -419,10 +532,59 @@ mod tests {
     }
 
     #[test]
+    fn an_entry_with_a_port_blocks_only_that_port() {
+        let text = "example.org:8080\nexample.net:443\n127.0.0.1:81\n[::1]:81\n";
+        let list = Blacklist::parse_lines(text).expect("valid");
+        let check = |url: &str, expected: Option<&str>| {
+            let url = Canonicaliser::default().canon(url).expect("valid");
+            assert_eq!(list.url(&url), expected, "{url}");
+            assert_eq!(list.site(&url), expected, "{url}");
+        };
+        check("http://example.org:8080/a", Some("example.org:8080"));
+        check("http://www.example.org:8080/", Some("example.org:8080"));
+        check("http://example.org/", None);
+        check("http://example.org:8081/", None);
+        check("http://a.example.org:8080/", None);
+        check("https://example.net/", Some("example.net:443"));
+        check("http://127.0.0.1:81/", Some("127.0.0.1:81"));
+        check("http://127.0.0.1/", None);
+        check("http://[::1]:81/", Some("[::1]:81"));
+        assert_eq!(list.address([127, 0, 0, 1].into()), None);
+    }
+
+    #[test]
+    fn filters_are_entries() {
+        let text = "path:/calendar/* and query:*  # endless\nhost:*.spam.example\n";
+        let list = Blacklist::parse_lines(text).expect("valid");
+        let check = |url: &str, entry: Option<&str>, whole_site: bool| {
+            let url = Canonicaliser::default().canon(url).expect("valid");
+            assert_eq!(list.url(&url), entry, "{url}");
+            assert_eq!(list.site(&url).is_some(), whole_site, "{url}");
+        };
+        let calendar = Some("path:/calendar/* and query:*");
+        check("http://example.org/calendar/?m=1", calendar, false);
+        check("http://example.org/calendar/", None, false);
+        let spam = Some("host:*.spam.example");
+        check("http://a.spam.example/x", spam, true);
+        check_error(
+            "depth<3",
+            "black list, line 1: `depth<3` is a filter with the test `depth`, which a black list does not have",
+        );
+        check_error(
+            "type:text/html and path:/a/*",
+            "black list, line 1: `type:text/html and path:/a/*` is a filter with the test `type`, which a black list does not have",
+        );
+        check_error(
+            "path:a",
+            "black list, line 1: `path:a` is not a valid filter: column 6: a path begins with `/` (write path:/… or path:*…)",
+        );
+    }
+
+    #[test]
     fn errors() {
         check_error(
             "a.org\nnot a domain",
-            "black list, line 2: `not a domain` is not a URL, domain, address or address range",
+            "black list, line 2: `not a domain` is not a URL, domain, host and port, address, address range or filter",
         );
         check_error(
             "10.0.0.0/33",

@@ -13,10 +13,16 @@
 //! | `ext:zip,gz` | the file name in the path has this extension, ignoring case |
 //! | `regex:"…"` | the expression matches anywhere in the URL |
 //! | `depth<5` | the number of links from a seed is below 5; `<=` `=` `!=` `>=` `>` work too |
+//! | `type:image/*,text/html` | the response has one of these media types; `*` matches any characters |
+//! | `size<10MB` | the decoded body is smaller than 10 MB; the other comparisons work too |
+//! | `example.org`, `https://a.org/b/*` … | an entry of the black list matches: see [`crate::blacklist`] |
+//!
+//! `type` and `size` are known only after a fetch: [`Filter::matches_response`] tests them, [`Filter::matches`] does not.
 //!
 //! `not` binds tighter than `and`, `and` tighter than `or`. Values with spaces or quotes are written in `"…"`.
 //! `parse.rs` parses expressions at start-up. Matching does not allocate.
 
+mod hint;
 mod parse;
 
 use std::fmt;
@@ -24,6 +30,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::blacklist::Blacklist;
 use crate::canonical::{CanonUrl, Scheme};
 use crate::glob;
 
@@ -71,6 +78,29 @@ enum Predicate {
     Extension(Vec<String>),
     Regex(Box<regex::Regex>),
     Depth(Comparison, u16),
+    /// Patterns of media types, in lower case.
+    MediaType(Vec<String>),
+    /// The size of the decoded body in bytes.
+    Size(Comparison, u64),
+    /// An entry of the black list.
+    Entry(Box<Blacklist>),
+}
+
+/// What a filter tests.
+#[derive(Clone, Copy)]
+struct Subject<'a> {
+    url: &'a CanonUrl,
+    depth: u16,
+    response: Option<Response<'a>>,
+}
+
+/// A response that a filter tests.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Response<'a> {
+    /// Media type without parameters, in lower case; empty if unknown.
+    pub media_type: &'a str,
+    /// Size of the decoded body in bytes.
+    pub size: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -92,9 +122,47 @@ impl Filter {
         })
     }
 
-    /// Whether the URL, found at this depth, satisfies the expression.
+    /// Whether the URL, found at this depth, satisfies the expression. The tests `type` and `size` are false.
     pub fn matches(&self, url: &CanonUrl, depth: u16) -> bool {
-        self.root.holds(url, depth)
+        self.root.holds(Subject {
+            url,
+            depth,
+            response: None,
+        })
+    }
+
+    /// Whether the response of the URL, found at this depth, satisfies the expression.
+    pub fn matches_response(&self, url: &CanonUrl, depth: u16, response: Response<'_>) -> bool {
+        self.root.holds(Subject {
+            url,
+            depth,
+            response: Some(response),
+        })
+    }
+
+    /// The name of the first test that needs a response: `type` or `size`. `None` if [`Filter::matches`] is sufficient.
+    pub fn response_test(&self) -> Option<&'static str> {
+        self.root.find(&|test| match test {
+            Predicate::MediaType(_) => Some("type"),
+            Predicate::Size(..) => Some("size"),
+            _ => None,
+        })
+    }
+
+    /// Whether the expression has a test on the depth.
+    pub(crate) fn tests_depth(&self) -> bool {
+        let depth = |test: &Predicate| matches!(test, Predicate::Depth(..)).then_some(());
+        self.root.find(&depth).is_some()
+    }
+
+    /// Whether the host of a URL alone decides.
+    pub(crate) fn is_by_host(&self) -> bool {
+        let other = |test: &Predicate| match test {
+            Predicate::Domain(_) | Predicate::Host(_) => None,
+            Predicate::Entry(list) if list.blocks_hosts_only() => None,
+            _ => Some(()),
+        };
+        self.root.find(&other).is_none()
     }
 
     /// The expression as written.
@@ -104,18 +172,34 @@ impl Filter {
 }
 
 impl Expression {
-    fn holds(&self, url: &CanonUrl, depth: u16) -> bool {
+    fn holds(&self, subject: Subject<'_>) -> bool {
         match self {
-            Expression::All(nodes) => nodes.iter().all(|node| node.holds(url, depth)),
-            Expression::Any(nodes) => nodes.iter().any(|node| node.holds(url, depth)),
-            Expression::Not(node) => !node.holds(url, depth),
-            Expression::Predicate(test) => test.holds(url, depth),
+            Expression::All(nodes) => nodes.iter().all(|node| node.holds(subject)),
+            Expression::Any(nodes) => nodes.iter().any(|node| node.holds(subject)),
+            Expression::Not(node) => !node.holds(subject),
+            Expression::Predicate(test) => test.holds(subject),
+        }
+    }
+
+    /// The first result of `find` on a predicate of the expression.
+    fn find<T>(&self, find: &impl Fn(&Predicate) -> Option<T>) -> Option<T> {
+        match self {
+            Expression::All(nodes) | Expression::Any(nodes) => {
+                nodes.iter().find_map(|node| node.find(find))
+            }
+            Expression::Not(node) => node.find(find),
+            Expression::Predicate(test) => find(test),
         }
     }
 }
 
 impl Predicate {
-    fn holds(&self, url: &CanonUrl, depth: u16) -> bool {
+    fn holds(&self, subject: Subject<'_>) -> bool {
+        let Subject {
+            url,
+            depth,
+            response,
+        } = subject;
         match self {
             Predicate::Domain(names) => names.iter().any(|name| is_below(url.host(), name)),
             Predicate::Host(patterns) => patterns.iter().any(|pattern| {
@@ -141,21 +225,34 @@ impl Predicate {
             }),
             Predicate::Regex(regex) => regex.is_match(url.as_str()),
             Predicate::Depth(comparison, limit) => comparison.holds(depth, *limit),
+            Predicate::MediaType(patterns) => response.is_some_and(|response| {
+                let fits = |pattern: &String| glob::matches(pattern, response.media_type);
+                patterns.iter().any(fits)
+            }),
+            Predicate::Size(comparison, limit) => {
+                response.is_some_and(|response| comparison.holds(response.size, *limit))
+            }
+            Predicate::Entry(list) => list.url(url).is_some(),
         }
     }
 }
 
 impl Comparison {
-    fn holds(self, depth: u16, limit: u16) -> bool {
+    fn holds<T: PartialOrd + Copy>(self, value: T, limit: T) -> bool {
         match self {
-            Comparison::Less => depth < limit,
-            Comparison::LessOrEqual => depth <= limit,
-            Comparison::Equal => depth == limit,
-            Comparison::NotEqual => depth != limit,
-            Comparison::GreaterOrEqual => depth >= limit,
-            Comparison::Greater => depth > limit,
+            Comparison::Less => value < limit,
+            Comparison::LessOrEqual => value <= limit,
+            Comparison::Equal => value == limit,
+            Comparison::NotEqual => value != limit,
+            Comparison::GreaterOrEqual => value >= limit,
+            Comparison::Greater => value > limit,
         }
     }
+}
+
+/// Whether the text is written as an expression, not as a single entry of a black list.
+pub(crate) fn is_expression(text: &str) -> bool {
+    parse::is_expression(text)
 }
 
 /// Whether the host is this domain or a subdomain of it.
@@ -266,6 +363,83 @@ mod tests {
     }
 
     #[test]
+    fn entries_of_a_black_list() {
+        check("example.org", PAGE, 0, true);
+        check("*.example.org", PAGE, 0, false);
+        check("shop.example.org or example.org", PAGE, 0, true);
+        check("https://example.org/docs/*", PAGE, 0, true);
+        check("not https://example.org/docs/*", PAGE, 0, false);
+        check("(example.org and ext:pdf)", PAGE, 0, true);
+        check("example.org:8080", PAGE, 0, false);
+        check("localhost:8080", "http://localhost:8080/", 0, true);
+        check("example.org:8080", "http://example.org:8080/", 0, true);
+        check("192.0.2.0/24", "http://192.0.2.7/", 0, true);
+        check("host.example.org", "http://host.example.org/", 0, true);
+    }
+
+    #[test]
+    fn responses() {
+        let url = Canonicaliser::default().canon(PAGE).expect("valid");
+        let check = |filter: &str, media_type: &str, size: u64, expected: bool| {
+            let filter = Filter::parse(filter).expect(filter);
+            let response = Response { media_type, size };
+            let matches = filter.matches_response(&url, 1, response);
+            assert_eq!(matches, expected, "{filter} {media_type} {size}");
+            assert!(filter.response_test().is_some(), "{filter}");
+        };
+        check("type:application/pdf", "application/pdf", 5, true);
+        check("type:Application/PDF", "application/pdf", 5, true);
+        check("type:application/pdf", "text/html", 5, false);
+        check("type:image/*,text/html", "image/png", 5, true);
+        check("type:image/*", "", 5, false);
+        check("size<1kB", "text/html", 999, true);
+        check("size<1kB", "text/html", 1000, false);
+        check("size >= 1MiB", "text/html", 1 << 20, true);
+        check("ext:pdf and size>10", "text/html", 11, true);
+        check("ext:zip and size>10", "text/html", 11, false);
+        let filter = Filter::parse("type:text/html").expect("valid");
+        assert!(!filter.matches(&url, 1), "the type is not known yet");
+        assert_eq!(
+            Filter::parse("ext:pdf").expect("valid").response_test(),
+            None
+        );
+    }
+
+    #[test]
+    fn hints_for_words_that_are_not_tests() {
+        for (word, hint) in [
+            ("/docs/", "write path:/docs/*"),
+            (
+                "/docs",
+                "write path:/docs, or path:/docs/* for all that is below",
+            ),
+            ("/docs/*.pdf", "write path:/docs/*.pdf"),
+            ("*.zip", "write ext:zip for files, or domain:zip for hosts"),
+            (".zip", "write ext:zip for files, or domain:zip for hosts"),
+            ("pdf", "write ext:pdf"),
+            (
+                "index.html",
+                "write path:*/index.html for a file, or domain:index.html for a host",
+            ),
+            ("?id", "write query:id=*"),
+            ("?id=5", "write query:id=5"),
+            ("example.org/docs", "write prefix:example.org/docs"),
+            (
+                "^/docs/.*",
+                "write regex:^/docs/.* for a regular expression",
+            ),
+            (
+                "*docs*",
+                "write path:/*docs* for paths, or host:*docs* for hosts",
+            ),
+        ] {
+            let error = Filter::parse(word).expect_err(word);
+            assert_eq!(error.hint, hint, "{word}");
+            assert_eq!(error.problem, format!("`{word}` is not a test"));
+        }
+    }
+
+    #[test]
     fn depth() {
         for (filter, holds) in [
             ("depth<5", [true, false, false]),
@@ -337,6 +511,13 @@ mod tests {
         );
         check_error("scheme:ftp", 8, "`ftp` is not a scheme that is crawled");
         check_error("depth<x", 7, "`x` is not a depth");
+        check_error("size<x", 6, "`x` is not a size");
+        check_error("type:pdf", 6, "`pdf` is not a media type");
+        check_error(
+            "ftp://a.org/",
+            1,
+            "`ftp://a.org/` is not a URL that can be blocked: the scheme is `ftp`, not http or https",
+        );
         check_error("depth", 6, "the comparison is missing");
         check_error("path:private/*", 6, "a path begins with `/`");
         check_error(

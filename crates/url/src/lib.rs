@@ -49,7 +49,7 @@ pub use base::Base;
 pub use blacklist::{Blacklist, BlacklistError};
 pub use canonical::{CanonUrl, Scheme};
 pub use canonicaliser::Canonicaliser;
-pub use filter::{Filter, FilterError};
+pub use filter::{Filter, FilterError, Response};
 pub use key::{IdentityBuildHasher, PageKey, PathKey, SiteKey};
 pub use rejected::Rejected;
 pub use rules::UrlRules;

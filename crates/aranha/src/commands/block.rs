@@ -8,7 +8,7 @@ use std::path::Path;
 
 use aranha_engine::Clock;
 use aranha_frontier::{Embedded, Frontier, Options, SiteState};
-use aranha_url::{Blacklist, CanonUrl, Canonicaliser};
+use aranha_url::{Blacklist, CanonUrl, Canonicaliser, Filter, FilterError, blacklist};
 use clap::Args;
 use serde_json::json;
 
@@ -23,6 +23,7 @@ Examples:
   aranha block spam.example -c national --reason \"a link farm\"
   aranha block '*.example.net' 192.0.2.0/24 -c national
   aranha block 'https://example.org/calendar/*' -c national
+  aranha block 'path:/calendar/* and query:*' example.org:8080 -c national
   aranha status --blocked -c national    list the blocked sites with the reason
   aranha unblock spam.example -c national";
 
@@ -30,8 +31,8 @@ Examples:
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Block {
-    /// A host or domain (includes its subdomains), `*.domain` (subdomains only), a URL (a trailing `*` matches
-    /// anything), or an IP address or range
+    /// A host or domain (includes its subdomains), `host:port`, `*.domain` (subdomains only), a URL (a trailing `*` matches
+    /// anything), an IP address or range, or a filter as for `crawl --reject`
     #[arg(value_name = "ENTRY", required = true)]
     entries: Vec<String>,
     /// Reason for the block; written beside the entries in the black list
@@ -58,19 +59,21 @@ pub(crate) struct Unblock {
 pub(crate) fn block(arguments: &Block) -> Result<ExitStatus, CommandError> {
     let folder = collection::existing(&arguments.collection.folder)?;
     let reason = arguments.reason.replace(char::is_control, " ");
-    let entries: Vec<&str> = arguments
-        .entries
-        .iter()
-        .map(|entry| without_port(entry))
-        .collect();
+    let entries: Vec<&str> = arguments.entries.iter().map(|entry| entry.trim()).collect();
     for entry in &entries {
+        if let Some(hint) = Filter::parse(entry).err().and_then(hint_for_path) {
+            return Err(
+                CommandError::usage(format!("`{entry}` is not an entry of a black list"))
+                    .hint(hint),
+            );
+        }
         let problem = match Blacklist::parse_lines(entry) {
             Ok(list) if list.is_empty() => "not an entry of a black list".to_owned(),
             Ok(_) => continue,
             Err(error) => error.problem,
         };
         return Err(CommandError::usage(format!("`{entry}` is {problem}"))
-            .hint("write a host, domain, URL, IP address or range: example.org, *.example.org, 192.0.2.0/24"));
+            .hint("write a host, domain, URL, IP address, range or filter: example.org, example.org:8080, *.example.org, 192.0.2.0/24, 'path:/calendar/*'"));
     }
     let path = folder.blacklist();
     let written = aranha_engine::add_to_blacklist(&path, &entries, &reason);
@@ -103,8 +106,8 @@ pub(crate) fn unblock(arguments: &Unblock) -> Result<ExitStatus, CommandError> {
     };
     let lines: Vec<&str> = list
         .lines()
-        .filter_map(|line| line.split_whitespace().next())
-        .filter(|entry| !entry.starts_with('#'))
+        .map(blacklist::entry_of)
+        .filter(|entry| !entry.is_empty())
         .filter(|entry| {
             let line = EntryMatcher::new(&collection.canon, entry);
             find(&mut wanted, |named| named.key == line.key)
@@ -169,10 +172,10 @@ fn report(lines: u64, sites: u64, json: bool) -> Result<(), CommandError> {
 struct EntryMatcher<'a> {
     /// The entry as the user typed it.
     entry: &'a str,
-    /// The normal form. For a host it is the site name (`www.` folded), for subdomains `*.` and the host, for a URL the
-    /// URL without its scheme, and for an address the address in lower case.
+    /// The normal form. For a host it is the site name (`www.` folded, with the port if there is one), for subdomains `*.`
+    /// and the host, for a URL the URL without its scheme, and for other entries the text in lower case.
     key: String,
-    /// The host, for entries that name a host or its subdomains.
+    /// The host, for entries that name a host without a port, or its subdomains.
     host: Option<String>,
     /// Whether the entry matched a line of the black list or a blocked site.
     found: bool,
@@ -180,7 +183,7 @@ struct EntryMatcher<'a> {
 
 impl<'a> EntryMatcher<'a> {
     fn new(canon: &Canonicaliser, entry: &'a str) -> Self {
-        let text = without_port(entry.trim());
+        let text = entry.trim();
         let (key, host) = if text.contains("://") {
             let (url, open) = match text.strip_suffix('*') {
                 Some(url) => (url, "*"),
@@ -193,14 +196,22 @@ impl<'a> EntryMatcher<'a> {
                 Some(name) => (name, true),
                 None => (text, false),
             };
-            let url = canon.canon(&format!("http://{name}/"));
+            let scheme = if name.ends_with(":443") {
+                "https"
+            } else {
+                "http"
+            };
+            let url = canon.canon(&format!("{scheme}://{name}/"));
             // An address range is not a host. 192.0.2.0/24 also gives a valid URL, but its path is not `/`.
             match url.ok().filter(|url| url.path() == "/") {
                 Some(url) if below => (
                     Some(format!("*.{}", url.host())),
                     Some(url.host().to_owned()),
                 ),
-                Some(url) => (Some(url.site().to_owned()), Some(url.host().to_owned())),
+                Some(url) => {
+                    let host = (without_port(text) == text).then(|| url.host().to_owned());
+                    (Some(url.site().to_owned()), host)
+                }
                 None => (None, None),
             }
         };
@@ -219,7 +230,8 @@ impl<'a> EntryMatcher<'a> {
             let rest = name.strip_suffix(host.as_str());
             rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
         };
-        name == self.key || self.host.as_ref().is_some_and(below)
+        let named = |host: &String| name == self.key || below(host);
+        site == self.key || self.host.as_ref().is_some_and(named)
     }
 }
 
@@ -234,11 +246,17 @@ fn find(wanted: &mut [EntryMatcher], fits: impl Fn(&EntryMatcher) -> bool) -> bo
     any
 }
 
-/// Removes the port, because black list entries name hosts: `example.org` for `example.org:8080`.
+/// The hint for a path such as `/docs/`, which is not an entry.
+fn hint_for_path(error: FilterError) -> Option<String> {
+    error.hint.starts_with("write path:").then_some(error.hint)
+}
+
+/// Removes the port of a host: `example.org` for `example.org:8080`.
 fn without_port(entry: &str) -> &str {
     match entry.rsplit_once(':') {
         Some((host, port))
-            if !host.contains([':', '/']) && port.bytes().all(|byte| byte.is_ascii_digit()) =>
+            if (host.ends_with(']') || !host.contains([':', '/']))
+                && port.bytes().all(|byte| byte.is_ascii_digit()) =>
         {
             host
         }
@@ -269,6 +287,12 @@ mod tests {
             ("www.shop.example.org", "shop.example.org", false),
             ("bücher.example", "xn--bcher-kva.example", true),
             ("example.org", "example.org:8080", true),
+            ("example.org:8080", "example.org:8080", true),
+            ("example.org:8080", "example.org", false),
+            ("example.org:8080", "example.org:81", false),
+            ("example.org:80", "example.org", true),
+            ("[::1]:81", "[::1]:81", true),
+            ("[::1]", "[::1]:81", true),
             ("*.example.org", "shop.example.org", true),
             ("example.org", "badexample.org", false),
             ("shop.example.org", "example.org", false),
@@ -292,6 +316,9 @@ mod tests {
             ("https://foo.example/a*", "HTTP://www.Foo.example/a*", true),
             ("https://foo.example/a*", "https://foo.example/A*", false),
             ("https://foo.example/a*", "https://foo.example/a", false),
+            ("foo.example:81", "www.Foo.example:81", true),
+            ("foo.example:81", "foo.example", false),
+            ("path:/a/* and query:*", "path:/a/* and query:*", true),
         ] {
             let key = |entry| EntryMatcher::new(&canon, entry).key;
             assert_eq!(key(one) == key(other), expected, "{one} {other}");
@@ -305,6 +332,7 @@ mod tests {
             ("example.org", "example.org"),
             ("https://example.org:8080", "https://example.org:8080"),
             ("2001:db8::1", "2001:db8::1"),
+            ("[2001:db8::1]:81", "[2001:db8::1]"),
             ("*.example.org", "*.example.org"),
         ] {
             assert_eq!(without_port(entry), expected);

@@ -144,3 +144,78 @@ fn unblock_accepts_other_spellings_of_a_host() {
     assert!(text.contains(&place), "{text}");
     assert_eq!(visit(), 2);
 }
+
+/// The server of one port is blocked; another server on the same host is not.
+#[test]
+fn an_entry_with_a_port_blocks_only_that_port() {
+    let start = || {
+        ScriptedSite::start(|path, _, _| match path {
+            "/robots.txt" => String::new(),
+            _ => page("here"),
+        })
+    };
+    let (one, other) = (start(), start());
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    let visit = || run(crawl(&collection, &one.url("/")).args([&other.url("/"), "--again"]));
+    visit();
+    let entry = format!("127.0.0.1:{}", one.port);
+    run(aranha().args(["block", &entry, "-c"]).arg(&collection));
+    visit();
+    assert_eq!((one.requests().len(), other.requests().len()), (1, 2));
+    run(aranha().args(["unblock", &entry, "-c"]).arg(&collection));
+    visit();
+    assert_eq!((one.requests().len(), other.requests().len()), (2, 3));
+}
+
+/// `block` takes filters, and `--reject` takes entries of the black list.
+#[test]
+fn block_and_reject_share_one_syntax() {
+    let site = ScriptedSite::start(|path, _, _| match path {
+        "/robots.txt" => String::new(),
+        "/" => links(&["/calendar/?month=1", "/calendar/", "/docs/a", "/b"]),
+        _ => page("here"),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    for (name, on_black_list) in [("block", true), ("reject", false)] {
+        let collection = folder.path().join(name);
+        let before = site.requests().len();
+        for entry in ["path:/calendar/* and query:*", &site.url("/docs/*")] {
+            if on_black_list {
+                run(aranha()
+                    .args(["seed", "add", &site.url("/"), "-c"])
+                    .arg(&collection));
+                run(aranha().args(["block", entry, "-c"]).arg(&collection));
+            } else {
+                run(crawl(&collection, &site.url("/")).args(["--reject", entry, "--pages", "1"]));
+            }
+        }
+        run(&mut crawl(&collection, &site.url("/")));
+        let mut requests = site.requests().split_off(before);
+        requests.sort();
+        requests.dedup();
+        assert_eq!(requests, ["/", "/b", "/calendar/"], "{name}");
+    }
+    let collection = folder.path().join("block");
+    let list = || std::fs::read_to_string(collection.join("blacklist.txt")).unwrap();
+    assert_eq!(list().lines().count(), 2);
+    run(aranha()
+        .args(["unblock", "path:/calendar/* and query:*", "-c"])
+        .arg(&collection));
+    assert_eq!(list().lines().count(), 1, "{}", list());
+}
+
+/// Links of pages do not have a media type yet.
+#[test]
+fn reject_refuses_tests_of_responses() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = crawl(&folder.path().join("c"), "http://127.0.0.1:9/");
+    let output = command.args(["--reject", "type:image/*"]).output().unwrap();
+    assert_status(&output, 2);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        text.contains("`type` is known only when a page has been fetched"),
+        "{text}"
+    );
+    assert!(text.contains("hint: use --keep"), "{text}");
+}

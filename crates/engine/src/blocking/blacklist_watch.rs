@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
-use aranha_url::BlacklistError;
+use aranha_url::{BlacklistError, blacklist};
 
 use crate::collection::files;
 
@@ -136,10 +136,7 @@ pub fn remove(path: &Path, entries: &[&str]) -> io::Result<u64> {
     }
     let file = files::lock(path)?;
     let text = io::read_to_string(&file)?;
-    let listed = |line: &&str| {
-        let entry = line.split_whitespace().next().unwrap_or_default();
-        entries.contains(&entry)
-    };
+    let listed = |line: &&str| entries.contains(&blacklist::entry_of(line));
     let removed = text.lines().filter(listed).count() as u64;
     if removed > 0 {
         let rest: String = text

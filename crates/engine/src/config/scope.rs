@@ -11,8 +11,8 @@ impl Config {
     /// The scope, without seeds (U12, U10, U11).
     pub fn scope(&self) -> Result<Scope, ConfigError> {
         let crawl = &self.crawl;
-        let accept = any_of("crawl.accept", &crawl.accept)?;
-        let reject = any_of("crawl.reject", &crawl.reject)?;
+        let accept = before_fetch("crawl.accept", &crawl.accept)?;
+        let reject = before_fetch("crawl.reject", &crawl.reject)?;
         // Requisites (files that a page loads) that are out of scope need the policy `DeepLink`: for a link to another
         // site, `HomePage` fetches the home page of that site instead, and `Combined` fetches the home page as well.
         let takes_deep_links = self.frontier.external_links == External::DeepLink;
@@ -27,9 +27,16 @@ impl Config {
         .with_requisites(self.page.assets && takes_deep_links))
     }
 
-    /// The black list, including the entries from files.
+    /// The black list, including the entries from files. An address in `crawl.reject` is on the black list too, because
+    /// only the address guard knows the addresses of a host.
     pub fn blacklist(&self) -> Result<Blacklist, ConfigError> {
         let mut lines = self.crawl.blacklist.join("\n");
+        for entry in &self.crawl.reject {
+            if Blacklist::is_address_entry(entry) {
+                lines.push('\n');
+                lines.push_str(entry);
+            }
+        }
         for path in &self.crawl.blacklist_files {
             let text = fs::read_to_string(path).map_err(|source| ConfigError::ReadList {
                 path: path.clone(),
@@ -45,6 +52,22 @@ impl Config {
         }
         Blacklist::parse_lines(&lines)
             .map_err(|error| value_error("crawl.blacklist", error.to_string(), None))
+    }
+}
+
+/// Combines filters that are applied to links, when media type and size are not known.
+fn before_fetch(key: &str, texts: &[String]) -> Result<Option<Filter>, ConfigError> {
+    let filter = any_of(key, texts)?;
+    match filter.as_ref().and_then(Filter::response_test) {
+        None => Ok(filter),
+        Some(test) => Err(value_error(
+            key,
+            format!("`{test}` is known only when a page has been fetched"),
+            Some(
+                "use --keep (crawl.keep) to store only some of the pages, or fetch.media_types to read no other bodies"
+                    .to_owned(),
+            ),
+        )),
     }
 }
 

@@ -1,16 +1,31 @@
 //! Recursive-descent parser of filter expressions. Every error has its position and a hint.
 
+use aranha_units::size;
+
+use super::hint;
 use super::{Comparison, Expression, FilterError, Predicate};
+use crate::blacklist::Blacklist;
 use crate::canonical::Scheme;
 
 /// Names of the predicates, for hints.
-const NAMES: [&str; 9] = [
-    "domain", "host", "prefix", "scheme", "path", "query", "ext", "regex", "depth",
+pub(super) const NAMES: [&str; 11] = [
+    "domain", "host", "prefix", "scheme", "path", "query", "ext", "regex", "depth", "type", "size",
 ];
 /// Maximum depth of nested parentheses. It bounds the recursion.
 const DEEPEST: usize = 100;
 /// Maximum size of a compiled regular expression in bytes.
 const LARGEST_REGEX: usize = 1 << 20;
+
+/// Whether the text is written as an expression, not as a single entry of a black list.
+pub(super) fn is_expression(text: &str) -> bool {
+    text.split_whitespace().any(|word| {
+        let word = word.trim_start_matches('(');
+        let end = word.find(|c: char| !c.is_ascii_alphabetic());
+        let (name, rest) = word.split_at(end.unwrap_or(word.len()));
+        let is_name = NAMES.iter().any(|known| known.eq_ignore_ascii_case(name));
+        is_name && rest.starts_with([':', '<', '>', '=', '!'])
+    })
+}
 
 pub(super) fn parse(text: &str) -> Result<Expression, FilterError> {
     let mut reader = FilterParser {
@@ -152,17 +167,34 @@ impl<'a> FilterParser<'a> {
             .find(|c: char| !c.is_ascii_alphabetic())
             .unwrap_or(rest.len());
         let name = rest[..length].to_ascii_lowercase();
-        self.at += length;
-        if name == "depth" {
-            return self.depth();
-        }
-        if length == 0 {
-            return Err(self.no_test(start));
-        }
         if !NAMES.contains(&name.as_str()) {
-            return Err(self.fault(start, format!("unknown field `{name}`"), nearest(&name)));
+            return self.entry(&name);
+        }
+        self.at += length;
+        match name.as_str() {
+            "depth" => {
+                return self
+                    .comparison("depth", "depth<5", |text| {
+                        text.parse()
+                            .map_err(|_| "write a number from 0 to 65535".to_owned())
+                    })
+                    .map(|(comparison, limit)| Predicate::Depth(comparison, limit));
+            }
+            "size" => {
+                return self
+                    .comparison("size", "size<10MB", |text| {
+                        size::parse(text).map_err(|error| error.to_string())
+                    })
+                    .map(|(comparison, limit)| Predicate::Size(comparison, limit));
+            }
+            _ => {}
         }
         if !self.rest().starts_with(':') {
+            // A host may begin with the name of a test: `host.example.org`.
+            if self.rest().starts_with(['.', '-']) {
+                self.at = start;
+                return self.entry(&name);
+            }
             return Err(self.fault(
                 self.at,
                 format!("`:` is missing after `{name}`"),
@@ -182,22 +214,45 @@ impl<'a> FilterParser<'a> {
         self.build(&name, &value, value_start)
     }
 
-    fn no_test(&self, start: usize) -> FilterError {
-        match self.rest().split_whitespace().next() {
-            None | Some(")") => self.fault(
+    /// Reads a word that is not a named test: an entry of a black list, such as a domain or a URL. `name`: the letters at
+    /// its start, in lower case.
+    fn entry(&mut self, name: &str) -> Result<Predicate, FilterError> {
+        let start = self.at;
+        let word = self.value()?;
+        if word.is_empty() {
+            return Err(self.fault(
                 start,
                 "a test is missing",
                 format!("the fields are {}", NAMES.join(", ")),
-            ),
-            Some(word) => self.fault(
-                start,
-                format!("`{word}` is not a test"),
-                format!("the fields are {}", NAMES.join(", ")),
-            ),
+            ));
         }
+        if let Some(hint) = hint::of_word(&word) {
+            return Err(self.fault(start, format!("`{word}` is not a test"), hint));
+        }
+        if hint::is_entry(&word) {
+            return match Blacklist::of_entry(&word) {
+                Ok(list) => Ok(Predicate::Entry(Box::new(list))),
+                Err(problem) => Err(self.fault(
+                    start,
+                    format!("`{word}` is {problem}"),
+                    "write for example example.org, example.org:8080 or https://example.org/a/*",
+                )),
+            };
+        }
+        let is_field = !name.is_empty() && word[name.len()..].starts_with(':');
+        if is_field {
+            return Err(self.fault(start, format!("unknown field `{name}`"), nearest(name)));
+        }
+        Err(self.fault(start, format!("`{word}` is not a test"), nearest(name)))
     }
 
-    fn depth(&mut self) -> Result<Predicate, FilterError> {
+    /// Reads a comparison and its number.
+    fn comparison<T>(
+        &mut self,
+        name: &str,
+        example: &str,
+        parse: impl Fn(&str) -> Result<T, String>,
+    ) -> Result<(Comparison, T), FilterError> {
         const SIGNS: [(&str, Comparison); 8] = [
             ("<=", Comparison::LessOrEqual),
             (">=", Comparison::GreaterOrEqual),
@@ -214,20 +269,16 @@ impl<'a> FilterParser<'a> {
             return Err(self.fault(
                 self.at,
                 "the comparison is missing",
-                "write for example depth<5",
+                format!("write for example {example}"),
             ));
         };
         self.at += sign.len();
         self.skip_space();
         let start = self.at;
         let value = self.value()?;
-        match value.parse() {
-            Ok(limit) => Ok(Predicate::Depth(*comparison, limit)),
-            Err(_) => Err(self.fault(
-                start,
-                format!("`{value}` is not a depth"),
-                "write a number from 0 to 65535",
-            )),
+        match parse(&value) {
+            Ok(limit) => Ok((*comparison, limit)),
+            Err(hint) => Err(self.fault(start, format!("`{value}` is not a {name}"), hint)),
         }
     }
 
@@ -327,6 +378,19 @@ impl<'a> FilterParser<'a> {
                     .map(|item| item.trim_start_matches('.').to_owned())
                     .collect(),
             ),
+            "type" => Predicate::MediaType(
+                items()
+                    .map(|item| {
+                        if item.contains('/') || item == "*" {
+                            return Ok(item.to_ascii_lowercase());
+                        }
+                        Err(fault(
+                            format!("`{item}` is not a media type"),
+                            "write for example type:application/pdf or type:image/*",
+                        ))
+                    })
+                    .collect::<Result<_, _>>()?,
+            ),
             _ => Predicate::Regex(Box::new(
                 regex::RegexBuilder::new(value)
                     .size_limit(LARGEST_REGEX)
@@ -371,6 +435,7 @@ fn reason(error: &regex::Error) -> String {
     last.trim_start_matches("error:").trim().to_owned()
 }
 
+/// A hint for a name that is not a test.
 fn nearest(name: &str) -> String {
     match NAMES.iter().min_by_key(|known| distance(known, name)) {
         Some(known) if distance(known, name) <= 2 => format!("did you mean `{known}`?"),
