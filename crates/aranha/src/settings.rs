@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use aranha_engine::Clock;
 use aranha_engine::config::{Config, FlagValues, Layers, Origins};
 use aranha_units::{duration, size};
 use clap::Args;
@@ -17,6 +18,7 @@ use toml::Value;
 use crate::error::CommandError;
 use crate::logging;
 use crate::output::message;
+use crate::point_in_time::PointInTime;
 use crate::shared_args::CollectionArg;
 use crate::terminal_escape::Escaped;
 
@@ -89,6 +91,9 @@ pub(crate) struct Settings {
     /// Stop after this duration, such as 90s, 8h or 2d [default: none]
     #[arg(long, value_name = "TIME", value_parser = time_limit, allow_hyphen_values = true, help_heading = "When to stop")]
     time: Option<Value>,
+    /// Stop at this time: a date (the end of that day), a date and time in UTC, or an RFC 3339 time
+    #[arg(long, value_name = "TIME", value_parser = until, conflicts_with = "time", help_heading = "When to stop")]
+    until: Option<Value>,
     /// Stop when the archive has grown by this size, such as 500MB or 20GiB [default: none]
     #[arg(long, value_name = "SIZE", value_parser = size_limit, allow_hyphen_values = true, help_heading = "When to stop")]
     size: Option<Value>,
@@ -189,6 +194,7 @@ impl Settings {
         Self {
             pages: None,
             time: None,
+            until: None,
             size: None,
             permanent_only: true,
             ..self.clone()
@@ -229,6 +235,7 @@ impl Settings {
                 self.pages_per_site.clone(),
             ),
             ("--time", "crawl.time", self.time.clone()),
+            ("--until", "crawl.time", self.until.clone()),
             ("--size", "crawl.size", self.size.clone()),
             ("--every", "revisit.every", self.every.clone()),
             ("--revisit", "revisit.policy", text(&self.revisit)),
@@ -308,6 +315,16 @@ fn time_limit(text: &str) -> Result<Value, String> {
     }
 }
 
+/// Parses a point in time in the future. Returns the time from now until then.
+fn until(text: &str) -> Result<Value, String> {
+    let end: PointInTime = text.parse()?;
+    let left = end.ms() - Clock::new().now();
+    match u64::try_from(left) {
+        Ok(left @ 1..) => Ok(Value::from(duration::format(Duration::from_millis(left)))),
+        _ => Err("this time is in the past".to_owned()),
+    }
+}
+
 fn size_limit(text: &str) -> Result<Value, String> {
     if text == NONE {
         return Ok(Value::from(NONE));
@@ -360,6 +377,17 @@ mod tests {
         check(round, "2w", Some("\"14d\""));
         check(round, "0", None);
         check(round, "never", None);
+    }
+
+    #[test]
+    fn an_end_in_the_future() {
+        for (text, valid) in [
+            ("2999-01-01", true),
+            ("2026-01-01 10:00", false),
+            ("8h", false),
+        ] {
+            assert_eq!(until(text).is_ok(), valid, "{text}");
+        }
     }
 
     #[test]

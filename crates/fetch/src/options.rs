@@ -13,7 +13,7 @@ pub struct Options {
     pub user_agent: String,
     /// The `From` header: the e-mail address of a person to contact.
     pub from: Option<String>,
-    /// The `Accept` header (N8).
+    /// The `Accept` header (N8). The configuration derives it from `media_types` if it is not set.
     pub accept: String,
     /// The `Accept-Language` header.
     pub accept_language: Option<String>,

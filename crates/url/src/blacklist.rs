@@ -343,6 +343,7 @@ fn canonicaliser() -> Canonicaliser {
     Canonicaliser::new(UrlRules {
         max_length: 0,
         max_repeats: 0,
+        max_slashes: 0,
         ..UrlRules::default()
     })
 }

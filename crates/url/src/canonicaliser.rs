@@ -163,6 +163,10 @@ impl Canonicaliser {
                 component: component.to_owned(),
             });
         }
+        let limit = self.rules.max_slashes;
+        if let Some(slashes) = growth::slashes_beyond(&text[start..path_end], limit) {
+            return Err(Rejected::TooManySlashes { slashes, limit });
+        }
         let (length, limit) = (text.len(), self.rules.max_length);
         if limit > 0 && length > limit {
             return Err(Rejected::TooLong { length, limit });

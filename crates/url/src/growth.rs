@@ -3,7 +3,8 @@
 //!
 //! A component may occur at most `limit` times in a row, and at most `limit` * [`TOTAL_FACTOR`] times in the whole
 //! path. Legitimate paths such as source trees repeat a name a few times (`src/main/java/main`); traps repeat it
-//! without limit.
+//! without limit. The number of slashes in a path is limited too, because a server can make directories of any depth with
+//! names that differ.
 
 /// Limit for the whole path, as a multiple of the limit for consecutive components.
 const TOTAL_FACTOR: usize = 3;
@@ -24,6 +25,15 @@ pub(crate) fn repeated(path: &str, limit: usize) -> Option<&str> {
     }
     let slashes = memchr::memchr_iter(b'/', path.as_bytes()).count();
     in_a_row(path, limit).or_else(|| in_all(path, slashes + 1, limit * TOTAL_FACTOR))
+}
+
+/// The number of slashes in the path (without query), if it is above `limit`; always `None` if `limit` is 0.
+pub(crate) fn slashes_beyond(path: &str, limit: usize) -> Option<usize> {
+    if limit == 0 || path.len() <= limit {
+        return None;
+    }
+    let slashes = memchr::memchr_iter(b'/', path.as_bytes()).count();
+    (slashes > limit).then_some(slashes)
 }
 
 /// Quick check: true if a hash of first byte, last byte and length shows that all components differ, as in most paths.
@@ -98,6 +108,15 @@ mod tests {
         check("/", 2, None);
         check("////", 2, Some(""));
         check("/x/x/x/x/x/x", 0, None);
+    }
+
+    #[test]
+    fn slashes_are_counted() {
+        let deep = |slashes: usize| "/x".repeat(slashes);
+        assert_eq!(slashes_beyond(&deep(32), 32), None);
+        assert_eq!(slashes_beyond(&deep(33), 32), Some(33));
+        assert_eq!(slashes_beyond(&deep(33), 0), None);
+        assert_eq!(slashes_beyond("/", 1), None);
     }
 
     #[test]

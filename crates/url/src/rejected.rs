@@ -27,4 +27,12 @@ pub enum Rejected {
         /// The repeated component.
         component: String,
     },
+    /// A growing URL (U6): its path has more slashes than [`crate::UrlRules::max_slashes`].
+    #[error("path with {slashes} slashes; the limit is {limit}")]
+    TooManySlashes {
+        /// Number of slashes in the path.
+        slashes: usize,
+        /// The configured limit.
+        limit: usize,
+    },
 }

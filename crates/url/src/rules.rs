@@ -34,6 +34,8 @@ pub struct UrlRules {
     /// U6: maximum number of times that a path component may occur in a row. In the whole path it may occur three times
     /// as often. 0 = no limit.
     pub max_repeats: usize,
+    /// U6: maximum number of slashes in a path; 0 = no limit.
+    pub max_slashes: usize,
 }
 
 /// Well-known names of a directory's index page (Viuva Negra 3.4, and newer ones).
@@ -130,6 +132,7 @@ impl Default for UrlRules {
             trim_listings: true,
             max_length: 2000,
             max_repeats: 2,
+            max_slashes: 32,
         }
     }
 }

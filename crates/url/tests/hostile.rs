@@ -9,11 +9,12 @@ mod linear_time;
 
 use linear_time::assert_linear;
 
-/// Applies all rules except the length limit, which would reject the long inputs.
+/// Applies all rules except the limits on length and slashes, which would reject the long inputs.
 fn unlimited(max_repeats: usize) -> Canonicaliser {
     Canonicaliser::new(UrlRules {
         max_length: 0,
         max_repeats,
+        max_slashes: 0,
         drop_index: true,
         ..UrlRules::default()
     })

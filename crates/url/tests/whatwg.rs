@@ -129,6 +129,7 @@ fn every_case_through_the_canonicaliser() {
     let canonicaliser = Canonicaliser::new(UrlRules {
         max_length: 0,
         max_repeats: 0,
+        max_slashes: 0,
         ..UrlRules::default()
     });
     let mut crawled = 0;

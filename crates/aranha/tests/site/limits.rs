@@ -3,6 +3,9 @@
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::{Duration, Instant};
 
+use aranha_engine::Clock;
+use aranha_units::calendar;
+
 use crate::outcomes;
 use crate::scripted_site::{ScriptedSite, crawl, links, page, run, run_without_answer};
 use crate::support::aranha;
@@ -34,6 +37,8 @@ fn time_and_size_limits_end_an_endless_site() {
     });
     let folder = tempfile::tempdir().unwrap();
     run(crawl(&folder.path().join("time"), &site.url("/")).args(["--time", "500ms"]));
+    let soon = calendar::rfc3339(Clock::new().now() + 1_500);
+    run(crawl(&folder.path().join("until"), &site.url("/")).args(["--until", &soon]));
     run(crawl(&folder.path().join("size"), &site.url("/")).args(["--size", "20kB"]));
     let archive = std::fs::read_dir(folder.path().join("size/archive")).unwrap();
     let size: u64 = archive

@@ -1,4 +1,4 @@
-//! robots.txt: files that are incomplete, unreachable or redirected, and Crawl-delay.
+//! robots.txt: files that are incomplete, unreachable or redirected, and Crawl-delay. Also the pause after slow responses.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::scripted_site::{
     ScriptedSite, crawl, links, page, run, run_with_failures, run_without_answer, status,
 };
-use crate::support::assert_status;
+use crate::support::{aranha, assert_status};
 use crate::{outcomes, settings};
 
 /// A robots.txt file with a wrong Content-Encoding is still read. A file that ends too early allows no page, because
@@ -121,10 +121,42 @@ fn a_crawl_delay_longer_than_the_pause_is_obeyed() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = crawl(&folder.path().join("c"), &site.url("/"));
     run(command.args(["--connections", "8"]));
+    assert_gaps(&times, 4, Duration::from_millis(300));
+}
+
+/// The pause after a response is at least `pause_factor` times the time that the response took.
+#[test]
+fn a_slow_server_gets_requests_less_often() {
+    const TOOK: Duration = Duration::from_millis(150);
+    let times = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&times);
+    let site = ScriptedSite::start(move |path, _, _| {
+        if path == "/robots.txt" {
+            return String::new();
+        }
+        log.lock().unwrap().push(Instant::now());
+        std::thread::sleep(TOOK);
+        match path {
+            "/" => links(&["/a", "/b"]),
+            _ => page(path),
+        }
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let text = "[crawl]\npause = \"10ms\"\npause_factor = 3\nsoft_404 = false\n";
+    let mut command = aranha();
+    command.args(["crawl", &site.url("/"), "--allow-private", "--quiet"]);
+    command.arg("-c").arg(folder.path().join("c"));
+    run(command.arg("--config").arg(settings(folder.path(), text)));
+    assert_gaps(&times, 3, TOOK + 3 * TOOK);
+}
+
+/// Checks the number of requests, and that each began at least `min_gap` after the previous one began.
+#[track_caller]
+fn assert_gaps(times: &Mutex<Vec<Instant>>, requests: usize, min_gap: Duration) {
     let times = times.lock().unwrap();
-    assert_eq!(times.len(), 4);
+    assert_eq!(times.len(), requests);
     for pair in times.windows(2) {
         let gap = pair[1] - pair[0];
-        assert!(gap >= Duration::from_millis(300), "{gap:?}");
+        assert!(gap >= min_gap, "{gap:?}");
     }
 }

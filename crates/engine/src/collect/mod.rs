@@ -136,7 +136,9 @@ pub(crate) async fn collect(
         // Return this response's share of the memory budget before the second response needs a share.
         drop(first);
         // The second request waits for the courtesy pause like any other (Castillo A.3.2).
-        let pause = pause_after(&context.config().crawl, crawl_delay, started.elapsed());
+        let crawl = &context.config().crawl;
+        let took = started.elapsed();
+        let pause = pause_after(crawl, url.host(), context.now(), crawl_delay, took);
         tokio::time::sleep(pause).await;
         let whole = RequestKind::WholePage;
         Box::pin(request(context, &mut session, &url, &headers, whole)).await

@@ -3,6 +3,7 @@
 //! Durations are texts (`"2s"`, `"1h30m"`). Sizes are texts or numbers of bytes (`"10MiB"`, `4096`). Limits may be
 //! `"none"`.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,6 +11,7 @@ use std::time::Duration;
 use aranha_url::Reach;
 use serde::{Deserialize, Serialize};
 
+use super::busy_hours::{DayHours, UtcOffset};
 use super::limit;
 
 /// Scope, limits, courtesy and identity of the crawler.
@@ -60,6 +62,15 @@ pub struct CrawlOptions {
     /// Upper limit for pauses from `pause_factor` and from a Crawl-delay.
     #[serde(with = "aranha_units::duration")]
     pub max_pause: Duration,
+    /// Hours of the day, in the local time of a site, in which the courtesy pause is at least `busy_pause` (R3).
+    #[serde(with = "limit::day_hours")]
+    pub busy_hours: Option<DayHours>,
+    /// Minimum courtesy pause during `busy_hours`.
+    #[serde(with = "aranha_units::duration")]
+    pub busy_pause: Duration,
+    /// Offset from UTC of the hosts of a domain. The longest domain that matches decides; hosts without an entry are in
+    /// UTC.
+    pub time_zones: BTreeMap<String, UtcOffset>,
     /// Time between check-ins of a visit. After a crash, the fetches since the last check-in are repeated. In the first
     /// seconds of a crawl check-ins are more frequent.
     #[serde(with = "aranha_units::duration")]
@@ -107,6 +118,9 @@ impl Default for CrawlOptions {
             pause: Duration::from_secs(2),
             pause_factor: 1.0,
             max_pause: Duration::from_mins(1),
+            busy_hours: None,
+            busy_pause: Duration::from_secs(10),
+            time_zones: BTreeMap::new(),
             check_in_interval: Duration::from_secs(5),
             quantum: Duration::from_mins(5),
             idle_wait: Duration::from_mins(2),

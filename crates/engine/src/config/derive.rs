@@ -1,8 +1,9 @@
-//! `fetch.user_agent` and `fetch.from`, derived from product and contact (N9). If `fetch.user_agent` is set, the product
-//! is derived from it.
+//! Values that are derived from other values unless a layer sets them: `fetch.user_agent` and `fetch.from` from product and
+//! contact (N9), the product from `fetch.user_agent`, and `fetch.accept` from the accepted media types (N8).
 
 use super::{Config, Origin, Origins};
 
+const ACCEPT: &str = "fetch.accept";
 const CONTACT: &str = "crawl.contact";
 const PRODUCT: &str = "crawl.product";
 const USER_AGENT: &str = "fetch.user_agent";
@@ -32,6 +33,16 @@ pub(super) fn identity(config: &mut Config, origins: &mut Origins) {
     if mail && config.fetch.from.is_none() {
         origins.set("fetch.from", Origin::Derived(CONTACT));
         config.fetch.from = Some(contact);
+    }
+}
+
+/// Sets `fetch.accept` from `fetch.media_types` unless a layer set it.
+pub(super) fn accept(config: &mut Config, origins: &mut Origins) {
+    let fetch = &mut config.fetch;
+    if origins.of(ACCEPT) == Origin::Default && !fetch.media_types.is_empty() {
+        // Other types have a low weight instead of none, so that a server still sends robots.txt.
+        fetch.accept = format!("{},*/*;q=0.1", fetch.media_types.join(","));
+        origins.set(ACCEPT, Origin::Derived("fetch.media_types"));
     }
 }
 

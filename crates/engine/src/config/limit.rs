@@ -147,3 +147,36 @@ pub(crate) mod size {
         )
     }
 }
+
+/// Hours of the day: `"08:00-20:00"` or `"none"`.
+pub(crate) mod day_hours {
+    use serde::{Deserializer, Serialize, Serializer};
+
+    use crate::config::DayHours;
+
+    #[expect(
+        clippy::ref_option,
+        clippy::trivially_copy_pass_by_ref,
+        reason = "signature required by serde"
+    )]
+    pub(crate) fn serialize<S: Serializer>(
+        value: &Option<DayHours>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match value {
+            Some(value) => value.serialize(serializer),
+            None => serializer.serialize_str(super::NONE),
+        }
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<DayHours>, D::Error> {
+        super::read(
+            deserializer,
+            "hours such as \"08:00-20:00\", or \"none\"",
+            |_| None,
+            str::parse,
+        )
+    }
+}

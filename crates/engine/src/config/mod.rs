@@ -12,6 +12,7 @@
 //! Read first: [`CrawlOptions`] (the engine's own section; the other sections belong to their crates), then `layer.rs`
 //! (reading a layer) and `merge.rs` (merging the layers).
 
+mod busy_hours;
 mod check;
 mod crawl;
 mod derive;
@@ -32,6 +33,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+pub use busy_hours::{DayHours, UtcOffset};
 pub use crawl::{CrawlOptions, LogOptions, ProxyCacheOptions, Thresholds};
 pub use error::{ConfigError, FilePosition};
 pub use layer::FlagValues;

@@ -323,6 +323,33 @@ fn the_contact_is_part_of_user_agent_and_from() {
 }
 
 #[test]
+fn the_accept_header_follows_the_media_types() {
+    let key = "fetch.accept";
+    let text = "[fetch]\nmedia_types = [\"text/html\", \"application/pdf\"]\n";
+    let (_folder, layers_without) = layers(text);
+    let (config, origins) = Config::load(&layers_without).expect("a valid configuration");
+    assert_eq!(config.fetch.accept, "text/html,application/pdf,*/*;q=0.1");
+    assert_eq!(origins.of(key), Origin::Derived("fetch.media_types"));
+
+    let (_folder, layers_with) = layers(&format!("{text}accept = \"*/*\"\n"));
+    let (config, _) = Config::load(&layers_with).expect("a valid configuration");
+    assert_eq!(config.fetch.accept, "*/*");
+}
+
+#[test]
+fn busy_hours_and_time_zones_are_read() {
+    let (_folder, layers) = layers(
+        "[crawl]\nbusy_hours = \"08:00-20:00\"\n[crawl.time_zones]\npt = \"+01:00\"\n\"example.br\" = \"-03:00\"\n",
+    );
+    let (config, _) = Config::load(&layers).expect("a valid configuration");
+    assert_eq!(
+        config.crawl.busy_hours.expect("hours").to_string(),
+        "08:00-20:00"
+    );
+    assert_eq!(config.crawl.time_zones["example.br"].to_string(), "-03:00");
+}
+
+#[test]
 fn show_is_valid_toml_with_origins() {
     let (_folder, mut layers) = layers("[crawl]\npause = \"3s\"\n");
     layers.flags.set("--pages", "crawl.pages", 10);

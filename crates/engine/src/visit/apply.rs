@@ -7,6 +7,7 @@ use aranha_revisit::PageState;
 use aranha_url::CanonUrl;
 use tokio::task::{Id, JoinError};
 
+use super::trap_check::host_of;
 use super::{Ending, Visit};
 use crate::collect::{Collected, FetchedPage, FinishedTask, PageResponse};
 use crate::commit::CompletedFetch;
@@ -63,8 +64,9 @@ impl Visit {
 
     /// The courtesy pause after a response that took this long.
     pub(super) fn pause_after(&self, took: Duration) -> Duration {
-        let crawl = &self.context.config().crawl;
-        courtesy::pause_after(crawl, self.site.crawl_delay(), took)
+        let (crawl, now) = (&self.context.config().crawl, self.context.now());
+        let delay = self.site.crawl_delay();
+        courtesy::pause_after(crawl, host_of(self.site.name()), now, delay, took)
     }
 
     /// Handles a page that was fetched or whose fetch failed: decides, applies the verdict, admits the links, and

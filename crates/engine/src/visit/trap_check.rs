@@ -153,6 +153,6 @@ impl Visit {
 }
 
 /// The host of a site's name, without the port.
-fn host_of(site: &str) -> &str {
+pub(super) fn host_of(site: &str) -> &str {
     site.rsplit_once(':').map_or(site, |(host, _)| host)
 }

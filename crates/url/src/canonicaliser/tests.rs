@@ -259,11 +259,13 @@ fn every_rule_can_be_off() {
         trim_listings: false,
         max_length: 0,
         max_repeats: 0,
+        max_slashes: 0,
         ..UrlRules::default()
     });
     let text = format!(
-        "http://www.example.org/x/x/x/x/{};jsessionid=1/?C=M;O=A&utm_source=x",
-        "y".repeat(5000)
+        "http://www.example.org/x/x/x/x/{};jsessionid=1/{}?C=M;O=A&utm_source=x",
+        "y".repeat(5000),
+        "z/".repeat(40)
     );
     let url = off.canon(&text).expect("all rules are off");
     assert_eq!(url.as_str(), text);
