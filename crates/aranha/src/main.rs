@@ -11,6 +11,7 @@ mod arguments;
 mod collection;
 mod collection_reader;
 mod commands;
+mod crawl_state;
 mod display;
 mod error;
 mod fetch_json;

@@ -17,10 +17,7 @@ pub struct Clock {
 impl Clock {
     /// Starts at the current system time.
     pub fn new() -> Self {
-        let since = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or(Duration::ZERO);
-        Self::at(since.as_millis() as i64)
+        Self::at(system_ms())
     }
 
     /// Starts at the given unix millisecond.
@@ -41,11 +38,22 @@ impl Clock {
         self.started_ms + self.started.elapsed().as_millis() as i64
     }
 
+    /// System time minus the time of this clock, in milliseconds. It changes when the system clock is set.
+    pub(crate) fn system_offset_ms(&self) -> i64 {
+        system_ms() - self.now()
+    }
+
     /// The tokio instant at unix millisecond `ms`, or the current instant if that time has passed.
     pub fn instant(&self, ms: i64) -> Instant {
         let ahead = ms.saturating_sub(self.started_ms).max(0) as u64;
         (self.started + Duration::from_millis(ahead)).max(Instant::now())
     }
+}
+
+/// The system time in unix milliseconds.
+fn system_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.unwrap_or(Duration::ZERO).as_millis() as i64
 }
 
 impl Default for Clock {

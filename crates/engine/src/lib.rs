@@ -56,6 +56,8 @@ pub use signals::{Signal, Source, signal};
 pub use status::collection_status::Status;
 pub use status::event::{Event, EventKind};
 pub use status::notice::Notice;
+pub use status::progress_file::Progress;
 pub use status::seed_failures::SeedFailure;
+pub use status::speed::Speed;
 pub use status::tally::{LiveCounters, Tally};
 pub use world::World;

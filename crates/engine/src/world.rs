@@ -111,6 +111,11 @@ impl World {
         }
     }
 
+    /// Whether another process may read the state of the crawl, and the system clock concerns it. False in a simulation.
+    pub(crate) fn is_real(&self) -> bool {
+        self.simulated.is_none()
+    }
+
     /// Time limit for writing and merging the frontier's link runs after a commit. In a simulation it is
     /// unlimited, because the result must not depend on the wall clock.
     pub(crate) fn tidy_budget(&self) -> Duration {

@@ -94,7 +94,8 @@ pub struct SiteEntry {
     pub seed: bool,
     /// State.
     pub state: SiteState,
-    /// Time from which the site can be leased; `None` unless the state is [`SiteState::Waiting`].
+    /// Time from which the site can be leased; `None` unless the state is [`SiteState::Waiting`]. Also `None` for a
+    /// waiting site whose lease is left over from a process that was killed.
     pub due: Option<i64>,
     /// Admitted pages.
     pub known: u64,

@@ -1,4 +1,4 @@
-//! `aranha status`: counts the sites and pages of a collection by state.
+//! `aranha status`: whether a crawl is running, and the sites and pages of a collection by state.
 
 use std::collections::BTreeMap;
 
@@ -9,6 +9,7 @@ use clap::Args;
 use serde_json::json;
 
 use crate::collection_reader::{self, CollectionReader};
+use crate::crawl_state::CrawlState;
 use crate::display::{about, add_deprecated_status_fields, grouped};
 use crate::error::{CommandError, ExitStatus};
 use crate::output::{Output, counted, message};
@@ -50,11 +51,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     } else {
         let now = Clock::new().now();
         let status = collection.view.status(now)?.into();
+        let crawl = CrawlState::read(&collection);
         if arguments.json {
             let mut value = serde_json::to_value(&status).expect("a status is valid JSON");
+            value["crawl"] = crawl.json(now);
             add_deprecated_status_fields(&mut value);
             output.json(&value)?;
         } else {
+            let folder = collection.folder.display().to_string();
+            let line = crawl.line(&status, now, &folder);
+            output.line(format_args!("crawl     {}", Escaped(&line)))?;
             print(&status, now, &mut output)?;
         }
     }

@@ -128,9 +128,11 @@ fn old_notice(notice: &Notice) -> Value {
             json!({"notice": "blacklist_wrong", "problem": problem})
         }
         Notice::SignalsError { problem } => json!({"notice": "signals_wrong", "problem": problem}),
-        Notice::SiteBlocked { .. } | Notice::SeedFailed { .. } | Notice::DiskFull { .. } => {
-            Value::Null
-        }
+        Notice::SiteBlocked { .. }
+        | Notice::SeedFailed { .. }
+        | Notice::ClockBehind { .. }
+        | Notice::ClockChanged { .. }
+        | Notice::DiskFull { .. } => Value::Null,
     }
 }
 

@@ -1,11 +1,10 @@
 //! Prints the state of a running crawl at regular intervals, and its notices.
 
-use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use aranha_engine::{Clock, Event, LiveCounters, Notice, Status, Tally};
+use aranha_engine::{Clock, Event, LiveCounters, Notice, Speed, Status, Tally};
 use aranha_frontier::FrontierError;
 use aranha_units::calendar;
 use tokio::sync::mpsc;
@@ -111,42 +110,4 @@ fn hours_minutes_seconds(elapsed: Duration) -> String {
         seconds / 60 % 60,
         seconds % 60
     )
-}
-
-/// Pages per second over the last few seconds.
-#[derive(Default)]
-struct Speed(VecDeque<(Duration, u64)>);
-
-impl Speed {
-    const SPAN: Duration = Duration::from_secs(5);
-
-    fn update(&mut self, at: Duration, pages: u64) -> f64 {
-        while self.0.len() > 1 && self.0[1].0 + Self::SPAN < at {
-            self.0.pop_front();
-        }
-        let (first, before) = self.0.front().copied().unwrap_or_default();
-        self.0.push_back((at, pages));
-        let span = at.saturating_sub(first).as_secs_f64();
-        if span > 0.0 {
-            (pages - before) as f64 / span
-        } else {
-            0.0
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn speed_is_that_of_the_last_seconds() {
-        let mut speed = Speed::default();
-        let mut rate = 0.0;
-        for second in 1..=60 {
-            let pages = if second <= 30 { second * 100 } else { 3000 };
-            rate = speed.update(Duration::from_secs(second), pages);
-        }
-        assert!(rate.abs() < f64::EPSILON, "{rate}");
-    }
 }

@@ -59,7 +59,7 @@ fn a_folder_with_other_files_becomes_a_collection_with_a_warning() {
     assert!(!text.contains("has other files"), "{text}");
 }
 
-/// Two Unix signals at almost the same time, as `timeout` sends them, stop the crawl cleanly: the site is released.
+/// Two Unix signals at almost the same time, as `timeout` sends them, stop the crawl cleanly.
 #[test]
 fn two_signals_within_a_second_count_as_one() {
     let (sender, requested) = mpsc::channel();
@@ -88,5 +88,6 @@ fn two_signals_within_a_second_count_as_one() {
         .output()
         .unwrap();
     let status: serde_json::Value = serde_json::from_slice(&status.stdout).unwrap();
-    assert_eq!(status["sites"]["leased"], 0, "{status}");
+    assert_eq!(status["crawl"]["killed"], false, "{status}");
+    assert_eq!(status["crawl"]["reason"], "interrupted", "{status}");
 }

@@ -22,6 +22,7 @@ mod robots_txt;
 mod scripted_site;
 mod seeds;
 mod sitemaps;
+mod status;
 #[path = "../support/mod.rs"]
 mod support;
 mod tracking;

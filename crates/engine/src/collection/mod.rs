@@ -58,6 +58,11 @@ impl Collection {
         self.root.join("logs").join("events.jsonl")
     }
 
+    /// `logs/progress.json`: the state of the running or last crawl.
+    pub fn progress(&self) -> PathBuf {
+        self.root.join("logs").join("progress.json")
+    }
+
     /// Whether the folder contains a frontier.
     pub fn exists(&self) -> bool {
         self.frontier().exists()

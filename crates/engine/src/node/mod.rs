@@ -9,6 +9,7 @@
 
 mod context;
 mod error;
+mod monitor;
 mod opening;
 pub(crate) mod stop;
 
@@ -25,6 +26,7 @@ use tokio::time::Instant;
 use tracing::Instrument as _;
 
 use self::context::reason_of;
+use self::monitor::Monitor;
 use self::stop::{CrawlLimit, Reason, Stop};
 use crate::collection::Collection;
 use crate::collection::census;
@@ -69,6 +71,8 @@ pub struct Node {
     sites_due: Arc<Notify>,
     pub(crate) signals: PathBuf,
     census: PathBuf,
+    /// `logs/progress.json`; `None` in a simulation.
+    progress: Option<PathBuf>,
     /// Time between two reads of the black list and the signals. It also limits the time between two check-outs.
     reload_interval: Duration,
     repairs: Repairs,
@@ -126,7 +130,8 @@ impl Node {
         tracing::info!(sites = self.context.config().crawl.sites, "crawl started");
         let began = Instant::now();
         let mut visits = JoinSet::new();
-        let outcome = self.start_visits(&mut visits, began).await;
+        let mut monitor = Monitor::start(self.progress.clone(), &self.context);
+        let outcome = self.start_visits(&mut visits, began, &mut monitor).await;
         if let Err(error) = &outcome {
             self.context
                 .control
@@ -183,6 +188,7 @@ impl Node {
             events.append(&Event::notice(now, Notice::DiskFull { problem }));
         }
         events.append(&Event::end(now, &summary));
+        monitor.end(now, &summary);
         tracing::info!(reason = %summary.reason, pages = summary.tally.pages, "crawl ended");
         Ok(summary)
     }
@@ -192,6 +198,7 @@ impl Node {
         &self,
         visits: &mut JoinSet<()>,
         began: Instant,
+        monitor: &mut Monitor,
     ) -> Result<(), FrontierError> {
         let context = &self.context;
         let slots = context.config().crawl.sites.max(1);
@@ -218,7 +225,11 @@ impl Node {
                 self.check_visit(ended);
             }
             self.check_deadline(deadline);
-            self.reload(&mut reloaded).await?;
+            if reloaded.elapsed() >= self.reload_interval {
+                reloaded = Instant::now();
+                self.reload().await?;
+                monitor.update(context);
+            }
             if context.control.stop.asked() {
                 return Ok(());
             }
@@ -260,12 +271,8 @@ impl Node {
         }
     }
 
-    /// Reads the black list and the signals, and saves the census, if `reload_interval` has passed since `last`.
-    async fn reload(&self, last: &mut Instant) -> Result<(), FrontierError> {
-        if last.elapsed() < self.reload_interval {
-            return Ok(());
-        }
-        *last = Instant::now();
+    /// Reads the black list and the signals, and saves the census.
+    async fn reload(&self) -> Result<(), FrontierError> {
         match self
             .context
             .scope

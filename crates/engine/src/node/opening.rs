@@ -126,6 +126,7 @@ impl Node {
             sites_due,
             signals: collection.signals(),
             census: collection.census(),
+            progress: world.is_real().then(|| collection.progress()),
             reload_interval: world.reload_interval(),
             repairs,
             notices: Some(notices_receiver),

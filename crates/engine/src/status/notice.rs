@@ -63,6 +63,16 @@ pub enum Notice {
         /// Duration of the outage in seconds.
         seconds: u64,
     },
+    /// The system clock is behind the time of an earlier crawl.
+    ClockBehind {
+        /// By how many seconds.
+        seconds: u64,
+    },
+    /// The system clock was changed during the crawl.
+    ClockChanged {
+        /// By how many seconds; negative if it was set back.
+        seconds: i64,
+    },
     /// The disk is full: the crawl stops.
     DiskFull {
         /// The error.
@@ -102,6 +112,17 @@ impl fmt::Display for Notice {
                 f,
                 "DNS lookups succeed again after {}; the crawl continues",
                 aranha_units::duration::format(Duration::from_secs(*seconds))
+            ),
+            Self::ClockBehind { seconds } => write!(
+                f,
+                "the system clock is {} behind the last crawl of this collection; pages become due that much later",
+                aranha_units::duration::format(Duration::from_secs(*seconds))
+            ),
+            Self::ClockChanged { seconds } => write!(
+                f,
+                "the system clock was set {} by {}; this crawl keeps its own time, the next one uses the new time",
+                if *seconds < 0 { "back" } else { "ahead" },
+                aranha_units::duration::format(Duration::from_secs(seconds.unsigned_abs()))
             ),
             Self::DiskFull { problem } => write!(f, "the disk is full: {problem}"),
             Self::BlacklistReloaded => f.write_str("the black list was reloaded"),

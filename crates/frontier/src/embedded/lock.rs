@@ -7,10 +7,15 @@
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, Write};
 use std::path::Path;
+use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
 
 use crate::FrontierError;
+
+/// A reader that tests the lock holds it for an instant ([`Lock::holder`]). So a writer tries again a few times.
+const MAX_TRIES: u32 = 10;
+const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The lock, released on drop.
 #[derive(Debug)]
@@ -33,19 +38,38 @@ impl Lock {
             .truncate(false)
             .open(&path)
             .map_err(failed)?;
-        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
-            let mut text = String::new();
-            let _ = file.read_to_string(&mut text);
-            return Err(FrontierError::Locked {
-                path: folder.to_owned(),
-                pid: text.trim().parse().unwrap_or(0),
-            });
+        let mut tries = 1;
+        while flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+            if tries == MAX_TRIES {
+                return Err(FrontierError::Locked {
+                    path: folder.to_owned(),
+                    pid: read_pid(&mut file),
+                });
+            }
+            tries += 1;
+            std::thread::sleep(RETRY_INTERVAL);
         }
         file.set_len(0).map_err(failed)?;
         file.rewind().map_err(failed)?;
         writeln!(file, "{}", std::process::id()).map_err(failed)?;
         Ok(Lock { file })
     }
+
+    /// The process that holds the lock, 0 if its id is unknown. `None` if no process holds it.
+    pub(super) fn holder(folder: &Path) -> Option<u32> {
+        let mut file = File::open(folder.join("lock")).ok()?;
+        if flock(&file, FlockOperation::NonBlockingLockShared).is_ok() {
+            let _ = flock(&file, FlockOperation::Unlock);
+            return None;
+        }
+        Some(read_pid(&mut file))
+    }
+}
+
+fn read_pid(file: &mut File) -> u32 {
+    let mut text = String::new();
+    let _ = file.read_to_string(&mut text);
+    text.trim().parse().unwrap_or(0)
 }
 
 impl Drop for Lock {

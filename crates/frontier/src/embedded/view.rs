@@ -9,11 +9,14 @@ use std::path::Path;
 use aranha_url::{CanonUrl, SiteKey};
 
 use super::connection;
+use super::lock::Lock;
 use super::sites::SiteRow;
 use super::store::Store;
 use super::store_error::StoreError;
 use crate::codec::Packer;
-use crate::{Explanation, FrontierError, FrontierStatus, Outcome, PageRecord, SiteEntry};
+use crate::{
+    Explanation, FrontierError, FrontierStatus, Outcome, PageRecord, SiteEntry, SiteState,
+};
 
 /// Number of sites per query.
 const BATCH: usize = 500;
@@ -22,6 +25,8 @@ const BATCH: usize = 500;
 #[derive(Debug)]
 pub struct View {
     store: Store,
+    /// The process that had the collection open for writing when this view was opened.
+    writer: Option<u32>,
 }
 
 /// Selects the page records of a listing.
@@ -69,12 +74,23 @@ impl View {
         let db = connection::open_reader(&path).map_err(|error| error.at(&path))?;
         Ok(View {
             store: Store::new(db, packer, path),
+            writer: Lock::holder(folder),
         })
+    }
+
+    /// The process that had the collection open for writing when this view was opened; 0 if its id is unknown. `None` if
+    /// there was none: then leases are left over from a process that was killed, and their sites count as waiting.
+    pub fn writer(&self) -> Option<u32> {
+        self.writer
     }
 
     /// The totals of the crawl.
     pub fn status(&self, now: i64) -> Result<FrontierStatus, FrontierError> {
         let mut status = self.read(Store::status)?;
+        if self.writer.is_none() && status.sites.leased > 0 {
+            status.sites.waiting += std::mem::take(&mut status.sites.leased);
+            status.next_due = Some(status.next_due.map_or(now, |due| due.min(now)));
+        }
         if status.links_gathered > 0 {
             status.next_due = Some(status.next_due.map_or(now, |due| due.min(now)));
         }
@@ -83,7 +99,12 @@ impl View {
 
     /// Everything known about one URL.
     pub fn explain(&self, url: &CanonUrl) -> Result<Explanation, FrontierError> {
-        self.read(|store| store.explain(url))
+        let mut found = self.read(|store| store.explain(url))?;
+        if let Some(site) = &mut found.site {
+            self.release_if_abandoned(site);
+        }
+        found.lease = found.lease.filter(|_| self.writer.is_some());
+        Ok(found)
     }
 
     /// All seeds, in the order in which they were added.
@@ -93,7 +114,20 @@ impl View {
 
     /// Call `visit` for every site, in order of key, until it returns false.
     pub fn sites(&self, mut visit: impl FnMut(SiteEntry) -> bool) -> Result<(), FrontierError> {
-        self.read(|store| each_site(store, |row| Ok(visit(row.entry()))))
+        self.read(|store| {
+            each_site(store, |row| {
+                let mut entry = row.entry();
+                self.release_if_abandoned(&mut entry);
+                Ok(visit(entry))
+            })
+        })
+    }
+
+    /// Shows a leased site as waiting if no process visits it: the next crawl releases its lease and visits it at once.
+    fn release_if_abandoned(&self, site: &mut SiteEntry) {
+        if self.writer.is_none() && site.state == SiteState::Leased {
+            site.state = SiteState::Waiting;
+        }
     }
 
     /// Call `visit` for every selected record, site by site, the newest record first, until it returns false. Memory
