@@ -50,6 +50,7 @@ pub(crate) fn has_other_files(path: &Path) -> bool {
         "logs",
         "archive",
         "indexes",
+        "link-rules.toml",
     ];
     std::fs::read_dir(path).is_ok_and(|entries| {
         entries.flatten().any(|entry| {

@@ -5,7 +5,7 @@
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-use aranha_engine::{Collection as Folder, Config};
+use aranha_engine::{Collection as Folder, Config, LinkRules};
 use aranha_frontier::{Blocked, BlockedBy, Explanation, View};
 use aranha_url::{CanonUrl, Canonicaliser, Scope};
 
@@ -41,7 +41,21 @@ impl CollectionReader {
 
     /// The scope that a crawl would have if it started now, from the configuration, the black lists and the seeds.
     pub(crate) fn scope(&self) -> Result<Scope, CommandError> {
-        let mut scope = self.config.scope()?;
+        self.scope_of(&self.config)
+    }
+
+    /// The configuration with the rules for links of the last crawl, which may have had flags.
+    pub(crate) fn last_config(&self) -> Config {
+        let mut config = self.config.clone();
+        if let Some(rules) = LinkRules::load(&Folder::at(&self.folder).link_rules()) {
+            rules.apply(&mut config);
+        }
+        config
+    }
+
+    /// The scope of a configuration, with the black lists and the seeds of this collection.
+    pub(crate) fn scope_of(&self, config: &Config) -> Result<Scope, CommandError> {
+        let mut scope = config.scope()?;
         self.apply_blacklist(&mut scope)?;
         for seed in self.view.seeds()? {
             if let Ok(seed) = self.canon.canon(&seed) {

@@ -15,7 +15,7 @@
 //! * `courtesy` ensures invariant 2: the pause per site and per address, and `Retry-After`.
 //! * `robots_txt` fetches a site's robots.txt file.
 //! * `links` extracts the links of a page and recognises those that the visit has seen.
-//! * `scope` decides which URLs are wanted.
+//! * `scope` decides which URLs are wanted. `reread` reads the links of stored pages again when the scope is wider.
 //! * `traps` detects endless sites and domains. `blocking` reads the black list and adds trap domains to it.
 //! * `signals` receives change signals from outside.
 //! * `limits` enforces the limits on load, download rate and pages.
@@ -34,6 +34,7 @@ mod courtesy;
 mod limits;
 mod links;
 mod node;
+mod reread;
 mod robots_txt;
 mod scope;
 mod signals;
@@ -52,6 +53,7 @@ pub use config::Config;
 pub use limits::load::Caps;
 pub use node::stop::{CrawlLimit, Reason, Stop};
 pub use node::{EngineError, Node, Summary};
+pub use reread::LinkRules;
 pub use signals::{Signal, Source, signal};
 pub use status::collection_status::Status;
 pub use status::event::{Event, EventKind};

@@ -93,7 +93,7 @@ mod suite;
 
 use std::time::Duration;
 
-use aranha_url::CanonUrl;
+use aranha_url::{CanonUrl, SiteKey};
 
 pub use blocked::{Blocked, BlockedBy};
 pub use embedded::{Embedded, PageEntry, PageFilter, View};
@@ -104,7 +104,8 @@ pub use outcome::Outcome;
 pub use past::{Claim, Claimed, Past};
 pub use record::{
     Absent, Addresses, CheckIn, CheckedIn, Counters, Flags, Lease, Location, NoveltyCounters,
-    Outside, PageRecord, Pending, RobotsFile, Seed, Seeded, SiteFacts, Then, WindowUpdate,
+    Outside, PageRecord, Pending, RecordBatch, RecordCursor, Rediscovered, RobotsFile, Seed,
+    Seeded, SiteFacts, Then, VisitOrder, WindowUpdate,
 };
 pub use retry::Retry;
 pub use seen::Seen;
@@ -127,9 +128,16 @@ pub trait Frontier: Send {
     fn make_due(&mut self, now: i64, seeds: &[Seed]) -> Result<(), FrontierError>;
 
     /// Make every known page due now: pages that wait for a retry or a revisit, pages that have no next visit, and
-    /// queued pages of sites that are not due yet. A page with a past gets a claim from `source`, unless it has a claim
-    /// already. Blocked sites are not changed. Call this before visits begin, because it ignores the courtesy pause.
-    fn make_all_due(&mut self, now: i64, source: u8) -> Result<(), FrontierError>;
+    /// queued pages of sites that are not due yet. Blocked sites are not changed. Call this before visits begin,
+    /// because it ignores the courtesy pause.
+    ///
+    /// Returns when this order began: at `now`, unless it continues an earlier order that [`Frontier::end_order`] has
+    /// not ended ([`VisitOrder::max_age`]). Then pages that were visited since the beginning of the earlier order are
+    /// not changed.
+    fn make_all_due(&mut self, now: i64, order: &VisitOrder) -> Result<i64, FrontierError>;
+
+    /// End the order of [`Frontier::make_all_due`], because all its visits were made.
+    fn end_order(&mut self) -> Result<(), FrontierError>;
 
     /// Bring revisits forward: a revisit that is due by `until` becomes due now, if the page was last visited at
     /// `visited_by` or before. Call this before visits begin.
@@ -139,6 +147,21 @@ pub trait Frontier: Send {
         until: i64,
         visited_by: i64,
     ) -> Result<(), FrontierError>;
+
+    /// Read the next batch of page records, and move `cursor` behind it. Sites come in order of key; the records of a
+    /// site come from the newest to the oldest. Returns `None` after the last batch.
+    fn read_records(&self, cursor: &mut RecordCursor)
+    -> Result<Option<RecordBatch>, FrontierError>;
+
+    /// Admit pages that were found in stored pages of the site `site`. Returns the number of pages that were queued.
+    /// An unknown or blocked site is not changed. Call this before visits begin, because a visit has its own list of
+    /// known pages.
+    fn rediscover(
+        &mut self,
+        now: i64,
+        site: SiteKey,
+        found: Rediscovered,
+    ) -> Result<u64, FrontierError>;
 
     /// Apply claims from outside that pages have changed or are new. Known pages that wait for a revisit are visited
     /// earlier. Unknown pages are admitted like links from other sites.

@@ -93,6 +93,13 @@ mod present {
 }
 
 impl Past {
+    /// Removes the entity tag and the date of change, so that the next request is unconditional. Returns false if the
+    /// page has neither.
+    pub(crate) fn forget_validators(&mut self) -> bool {
+        let has_tag = !std::mem::take(&mut self.etag).is_empty();
+        self.modified.take().is_some() || has_tag
+    }
+
     pub(crate) fn put(&self, block: &mut BlockBuffer) {
         block.fixed.extend_from_slice(&self.digest);
         block

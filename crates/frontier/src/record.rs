@@ -406,3 +406,48 @@ pub struct CheckedIn {
     /// Whether the lease was released, either by the visit or because the site was blocked. If so, the visit must end.
     pub released: bool,
 }
+
+/// A position in the page records of all sites, for [`crate::Frontier::read_records`]. The default is the beginning.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RecordCursor {
+    /// The site of the last batch; `None` at the beginning.
+    pub(crate) site: Option<i64>,
+    /// The next block of records of that site; 0 if there is none.
+    pub(crate) block: i64,
+}
+
+/// Page records of one site.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RecordBatch {
+    /// Key of the site.
+    pub site: SiteKey,
+    /// Preferred origin of the site.
+    pub origin: String,
+    /// Whether the site is blocked.
+    pub blocked: bool,
+    /// The records, the newest first.
+    pub records: Vec<PageRecord>,
+}
+
+/// What the stored pages of a site lead to under the current rules.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Rediscovered {
+    /// Pages of the site to which its pages link. Known pages are skipped.
+    pub linked: Vec<Pending>,
+    /// Known pages that were refused and are wanted now. Pages that are queued already are skipped.
+    pub wanted_again: Vec<Pending>,
+    /// Links to other sites.
+    pub outside: Vec<Outside>,
+}
+
+/// An order of the user to visit every page now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct VisitOrder {
+    /// The claim that a page with a past gets, unless it has a claim already.
+    pub source: u8,
+    /// Forget entity tags and dates of change, so that the requests are unconditional.
+    pub unconditional: bool,
+    /// An earlier order that has the same value of `unconditional`, and began at most this many milliseconds ago, is
+    /// continued.
+    pub max_age: i64,
+}

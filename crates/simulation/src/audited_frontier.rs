@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use aranha_frontier::{
     CheckIn, CheckedIn, Claim, Claimed, Embedded, Explanation, Frontier, FrontierError,
-    FrontierStatus, Lease, LeaseLost, Outside, Seed, Seeded, SiteFacts,
+    FrontierStatus, Lease, LeaseLost, Outside, RecordBatch, RecordCursor, Rediscovered, Seed,
+    Seeded, SiteFacts, VisitOrder,
 };
 use aranha_url::{CanonUrl, SiteKey};
 
@@ -46,8 +47,12 @@ impl Frontier for AuditedFrontier {
         self.inner.make_due(now, seeds)
     }
 
-    fn make_all_due(&mut self, now: i64, source: u8) -> Result<(), FrontierError> {
-        self.inner.make_all_due(now, source)
+    fn make_all_due(&mut self, now: i64, order: &VisitOrder) -> Result<i64, FrontierError> {
+        self.inner.make_all_due(now, order)
+    }
+
+    fn end_order(&mut self) -> Result<(), FrontierError> {
+        self.inner.end_order()
     }
 
     fn bring_revisits_forward(
@@ -57,6 +62,22 @@ impl Frontier for AuditedFrontier {
         visited_by: i64,
     ) -> Result<(), FrontierError> {
         self.inner.bring_revisits_forward(now, until, visited_by)
+    }
+
+    fn read_records(
+        &self,
+        cursor: &mut RecordCursor,
+    ) -> Result<Option<RecordBatch>, FrontierError> {
+        self.inner.read_records(cursor)
+    }
+
+    fn rediscover(
+        &mut self,
+        now: i64,
+        site: SiteKey,
+        found: Rediscovered,
+    ) -> Result<u64, FrontierError> {
+        self.inner.rediscover(now, site, found)
     }
 
     fn claim(

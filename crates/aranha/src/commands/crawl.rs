@@ -9,7 +9,7 @@ use clap::Args;
 use crate::display::OutputMode;
 use crate::error::{CommandError, ExitStatus};
 use crate::input;
-use crate::session::{self, Session};
+use crate::session::{self, Again, Session};
 use crate::settings::{self, Settings};
 use crate::shared_args::{CREATED_IF_MISSING, CollectionArg};
 
@@ -41,6 +41,9 @@ pub(crate) struct Arguments {
     /// Request every page now, including pages that are not due, pages that failed, and pages of sites that wait for a retry
     #[arg(long, help_heading = "Revisits")]
     pub(crate) again: bool,
+    /// Like --again, but with unconditional requests: the server sends every page in full
+    #[arg(long, help_heading = "Revisits")]
+    pub(crate) full: bool,
     #[command(flatten)]
     pub(crate) settings: Settings,
     /// Print progress and result as JSON, one object per line on stdout (docs/json.md)
@@ -73,10 +76,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
         changed_config,
         config,
         seeds,
-        again: arguments.again,
+        again: again(arguments),
         mode: OutputMode::choose(arguments.json, arguments.quiet),
     };
     runtime()?.block_on(session.run())
+}
+
+fn again(arguments: &Arguments) -> Option<Again> {
+    match (arguments.full, arguments.again) {
+        (true, _) => Some(Again::Full),
+        (false, true) => Some(Again::Conditional),
+        (false, false) => None,
+    }
 }
 
 /// The text of the collection's configuration file `file` with the filters of the command line added; `None` if the file

@@ -87,7 +87,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
             changed_config: None,
             config,
             seeds,
-            again: false,
+            again: None,
             mode,
         };
         let status = session.run().await?;

@@ -7,7 +7,7 @@ use std::path::Path;
 use aranha_engine::{Clock, Config};
 use aranha_frontier::{Explanation, Flags, PageRecord, SiteState, Waiting};
 use aranha_robots::{Access, Robots};
-use aranha_url::CanonUrl;
+use aranha_url::{CanonUrl, Scope};
 use aranha_volume::ArchiveReader;
 use clap::Args;
 use serde_json::{Value, json};
@@ -40,13 +40,17 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     let collection = CollectionReader::open(&arguments.page.collection)?;
     let (url, known) = collection.stored_url(&arguments.page.url)?;
+    let last = collection.last_config();
+    let scope_now = scope(&collection.scope_of(&last)?, &url, &known);
+    let next_scope = scope(&collection.scope()?, &url, &known);
     let decisions = Decisions {
-        scope: scope(&collection, &url, &known)?,
+        next_scope: (next_scope.0 != scope_now.0).then_some(next_scope),
+        scope: scope_now,
         robots: robots(&collection.config, &url, &known),
         known,
         url,
         folder: collection.folder.display().to_string(),
-        limits: limits(&collection.config),
+        limits: limits(&last),
     };
     let mut output = Output::new();
     if arguments.output.json {
@@ -62,8 +66,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
 
 struct Decisions {
     url: CanonUrl,
-    /// Whether the URL is in scope, and the rule that decides it.
+    /// Whether the URL is in scope by the rules of the last crawl, and the rule that decides it.
     scope: (bool, String),
+    /// The same by the rules in `aranha.toml`, if they decide otherwise.
+    next_scope: Option<(bool, String)>,
     /// Whether robots.txt allows the URL, and the rule that decides it; `None` before robots.txt was fetched.
     robots: Option<(bool, String)>,
     known: Explanation,
@@ -75,12 +81,7 @@ struct Decisions {
 
 /// Whether the URL is in scope, and the rule that decides it. The depth is that of the last fetch record. Without a
 /// record, the depth of a seed is 0 and that of another page is taken as 1.
-fn scope(
-    collection: &CollectionReader,
-    url: &CanonUrl,
-    known: &Explanation,
-) -> Result<(bool, String), CommandError> {
-    let scope = collection.scope()?;
+fn scope(scope: &Scope, url: &CanonUrl, known: &Explanation) -> (bool, String) {
     let fetched = known
         .records
         .last()
@@ -90,7 +91,7 @@ fn scope(
         Some((depth, _)) => scope.judge(url, depth),
         None => scope.judge(url, u16::from(!known.seed)),
     };
-    Ok((judgement.inside, judgement.rule.to_string()))
+    (judgement.inside, judgement.rule.to_string())
 }
 
 /// The kinds of links that the configuration excludes from the crawl.
@@ -142,11 +143,14 @@ impl Decisions {
     fn lines(&self) -> Vec<(&'static str, String)> {
         let known = &self.known;
         let mut lines = vec![("url", self.url.to_string())];
-        let (inside, rule) = &self.scope;
-        lines.push((
-            "scope",
-            format!("{}: {rule}", if *inside { "inside" } else { "outside" }),
-        ));
+        let place = |(inside, rule): &(bool, String)| {
+            format!("{}: {rule}", if *inside { "inside" } else { "outside" })
+        };
+        lines.push(("scope", place(&self.scope)));
+        if let Some(next) = &self.next_scope {
+            let next = place(next);
+            lines.push(("", format!("in a crawl by aranha.toml: {next}")));
+        }
         lines.push((
             "robots.txt",
             match &self.robots {
@@ -300,6 +304,7 @@ impl Decisions {
         json!({
             "url": self.url.as_str(),
             "scope": {"inside": self.scope.0, "rule": self.scope.1},
+            "next_scope": self.next_scope.as_ref().map(|(inside, rule)| json!({"inside": inside, "rule": rule})),
             "robots": self.robots.as_ref().map(|(allowed, rule)| json!({"allowed": allowed, "rule": rule})),
             "site": site,
             "blocked": blocked, "closed": blocked,

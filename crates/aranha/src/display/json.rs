@@ -132,7 +132,9 @@ fn old_notice(notice: &Notice) -> Value {
         | Notice::SeedFailed { .. }
         | Notice::ClockBehind { .. }
         | Notice::ClockChanged { .. }
-        | Notice::DiskFull { .. } => Value::Null,
+        | Notice::DiskFull { .. }
+        | Notice::RulesWidened { .. }
+        | Notice::PagesReadAgain { .. } => Value::Null,
     }
 }
 

@@ -17,7 +17,8 @@ mod stop_signals;
 use std::path::Path;
 
 use aranha_engine::{Clock, Collection, Config, Node, Reason, Source, Stop, Summary, Tally};
-use aranha_frontier::{Embedded, Frontier, Seed};
+use aranha_frontier::{Embedded, Frontier, Seed, VisitOrder};
+use aranha_units::calendar;
 use aranha_url::CanonUrl;
 
 use crate::display::{self, OutputMode};
@@ -29,6 +30,24 @@ pub(crate) use errors::frontier_error;
 pub(crate) use preconditions::{check_frontier, raise_open_file_limit};
 pub(crate) use seeds::{check_private, parse_seeds};
 
+/// How every page is requested.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Again {
+    /// With conditional requests, which the server may answer with 304.
+    Conditional,
+    /// With unconditional requests.
+    Full,
+}
+
+impl Again {
+    fn flag(self) -> &'static str {
+        match self {
+            Self::Conditional => "--again",
+            Self::Full => "--full",
+        }
+    }
+}
+
 /// A crawl that is ready to start.
 pub(crate) struct Session<'a> {
     pub(crate) folder: &'a Path,
@@ -39,8 +58,8 @@ pub(crate) struct Session<'a> {
     /// added. `None` if the file stays as it is.
     pub(crate) changed_config: Option<String>,
     pub(crate) seeds: Vec<CanonUrl>,
-    /// Make every fetched page due now (`--again`).
-    pub(crate) again: bool,
+    /// Request every page now (`--again`, `--full`).
+    pub(crate) again: Option<Again>,
     pub(crate) mode: OutputMode,
 }
 
@@ -91,8 +110,20 @@ impl Session<'_> {
         let seeds: Vec<Seed> = seeds.iter().map(Seed::of).collect();
         frontier.seed(now, &seeds)?;
         frontier.make_due(now, &seeds)?;
-        if again {
-            frontier.make_all_due(now, Source::User as u8)?;
+        if let Some(again) = again {
+            let order = VisitOrder {
+                source: Source::User as u8,
+                unconditional: again == Again::Full,
+                max_age: i64::try_from(config.revisit.every.as_millis()).unwrap_or(i64::MAX),
+            };
+            let began = frontier.make_all_due(now, &order)?;
+            if began < now {
+                mode.message(&format!(
+                    "continuing the {} of {} UTC; pages requested since then are not requested again",
+                    again.flag(),
+                    calendar::date_time(began)
+                ));
+            }
         }
         let stop = Stop::new();
         let mut node = Node::open(

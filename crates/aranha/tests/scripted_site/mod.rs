@@ -21,7 +21,12 @@ type Script = dyn Fn(&str, Option<&str>, usize) -> String + Send + Sync;
 /// The server. It runs until the test process ends. Each connection serves one request.
 pub struct ScriptedSite {
     pub port: u16,
-    requests: Arc<Mutex<Vec<String>>>,
+    requests: Arc<Mutex<Vec<Request>>>,
+}
+
+struct Request {
+    path: String,
+    is_conditional: bool,
 }
 
 impl ScriptedSite {
@@ -47,27 +52,35 @@ impl ScriptedSite {
 
     /// Paths of all requests in order, including `/robots.txt`.
     pub fn all_requests(&self) -> Vec<String> {
-        self.requests.lock().unwrap().clone()
+        let requests = self.requests.lock().unwrap();
+        requests
+            .iter()
+            .map(|request| request.path.clone())
+            .collect()
     }
 
     /// Paths of the requests in order, without `/robots.txt`.
     pub fn requests(&self) -> Vec<String> {
-        let requests = self.requests.lock().unwrap();
+        let mut requests = self.all_requests();
+        requests.retain(|path| path != "/robots.txt");
         requests
-            .iter()
-            .filter(|path| *path != "/robots.txt")
-            .cloned()
-            .collect()
+    }
+
+    /// Paths of the requests with `If-None-Match` or `If-Modified-Since`.
+    pub fn conditional_requests(&self) -> Vec<String> {
+        let requests = self.requests.lock().unwrap();
+        let conditional = requests.iter().filter(|request| request.is_conditional);
+        conditional.map(|request| request.path.clone()).collect()
     }
 }
 
-fn serve(mut stream: &TcpStream, script: &Script, log: &Mutex<Vec<String>>) {
+fn serve(mut stream: &TcpStream, script: &Script, log: &Mutex<Vec<Request>>) {
     let mut lines = BufReader::new(stream).lines();
     let Some(Ok(first)) = lines.next() else {
         return;
     };
     let path = first.split(' ').nth(1).unwrap().to_owned();
-    let mut cookie = None;
+    let (mut cookie, mut is_conditional) = (None, false);
     for line in lines
         .map_while(Result::ok)
         .take_while(|line| !line.is_empty())
@@ -75,11 +88,15 @@ fn serve(mut stream: &TcpStream, script: &Script, log: &Mutex<Vec<String>>) {
         if let Some(value) = line.strip_prefix("Cookie: ") {
             cookie = Some(value.to_owned());
         }
+        is_conditional |= line.starts_with("If-");
     }
     let before = {
         let mut log = log.lock().unwrap();
-        let before = log.iter().filter(|earlier| **earlier == path).count();
-        log.push(path.clone());
+        let before = log.iter().filter(|earlier| earlier.path == path).count();
+        log.push(Request {
+            path: path.clone(),
+            is_conditional,
+        });
         before
     };
     let response = match path.as_str() {

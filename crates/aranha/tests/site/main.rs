@@ -18,6 +18,7 @@ mod page_content;
 mod redirects;
 mod retries;
 mod robots_txt;
+mod rules;
 #[path = "../scripted_site/mod.rs"]
 mod scripted_site;
 mod seeds;

@@ -107,10 +107,7 @@ fn read_body(
         summary.flags = summary.flags.with(Flags::NOFOLLOW);
     }
     add(&context.counters().links, content.links.len() as u64);
-    if let Some(lease) = lease
-        && !directives.nofollow
-        && (200..300).contains(&response.status)
-    {
+    if lease.is_some() && !directives.nofollow && (200..300).contains(&response.status) {
         page.links = extract(context, lease, &content, &task.page, &task.url);
     }
     let metadata = metadata(&task.page, summary, Some(&content), modified, fetched);

@@ -48,6 +48,11 @@ impl Collection {
         self.root.join("census")
     }
 
+    /// `link-rules.toml`: the rules of the last crawl for following links.
+    pub fn link_rules(&self) -> PathBuf {
+        self.root.join("link-rules.toml")
+    }
+
     /// `logs/crawl.log`: one line per fetch.
     pub fn crawl_log(&self) -> PathBuf {
         self.root.join("logs").join("crawl.log")

@@ -30,6 +30,12 @@ impl Config {
     /// The black list, including the entries from files. An address in `crawl.reject` is on the black list too, because
     /// only the address guard knows the addresses of a host.
     pub fn blacklist(&self) -> Result<Blacklist, ConfigError> {
+        Blacklist::parse_lines(&self.blacklist_text()?)
+            .map_err(|error| value_error("crawl.blacklist", error.to_string(), None))
+    }
+
+    /// The lines of the black list, including those from files.
+    pub(crate) fn blacklist_text(&self) -> Result<String, ConfigError> {
         let mut lines = self.crawl.blacklist.join("\n");
         for entry in &self.crawl.reject {
             if Blacklist::is_address_entry(entry) {
@@ -50,8 +56,7 @@ impl Config {
             lines.push('\n');
             lines.push_str(&text);
         }
-        Blacklist::parse_lines(&lines)
-            .map_err(|error| value_error("crawl.blacklist", error.to_string(), None))
+        Ok(lines)
     }
 }
 

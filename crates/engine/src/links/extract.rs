@@ -16,10 +16,10 @@ const MAX_PREFETCHES: u32 = 16;
 const MAX_INDEX_ENTRIES: u32 = 1000;
 
 /// Extracts the links of `page`. `from` is the entry of the page in the queue, `url` its URL, `lease` the lease of the
-/// visit.
+/// visit; `None` if the page is read from the archive.
 pub(crate) fn extract(
     context: &Context,
-    lease: u64,
+    lease: Option<u64>,
     page: &Page,
     from: &Pending,
     url: &CanonUrl,
@@ -32,7 +32,7 @@ pub(crate) fn extract(
     let mut links = PageLinks::default();
     let mut dates = page.link_dates.iter().peekable();
     let mut buffer = String::new();
-    let mut ids = LinkIds::new(&base, lease);
+    let mut ids = LinkIds::new(&base, lease.unwrap_or_default());
     links.inside.reserve_repeated(page.links.len());
     let mut sitemap = SitemapLinks::of(context, page, url);
     let mut prefetches = 0;
@@ -55,7 +55,10 @@ pub(crate) fn extract(
         }
         // A link with a date of change is not looked up in the link cache: the visit needs the date even if it knows
         // the page.
-        let id = modified.map_or_else(|| ids.of(&link.href), |_| None);
+        let id = match (modified, lease) {
+            (None, Some(_)) => ids.of(&link.href),
+            _ => None,
+        };
         if let Some(key) = id.and_then(|id| context.watchers.link_cache.find(id)) {
             links.inside.push_repeated(key);
             continue;
@@ -78,7 +81,10 @@ pub(crate) fn extract(
                 .as_ref()
                 .is_none_or(|sitemap| sitemap.may_list(key.site))
             {
-                if prefetches < MAX_PREFETCHES && context.network.web.prefetch_dns(target.host()) {
+                if lease.is_some()
+                    && prefetches < MAX_PREFETCHES
+                    && context.network.web.prefetch_dns(target.host())
+                {
                     prefetches += 1;
                 }
                 links.outside.push(outside_link(&target, from, hop, url));

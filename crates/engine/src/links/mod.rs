@@ -11,7 +11,7 @@ mod site_links;
 pub(crate) mod sitemap_grants;
 
 use aranha_frontier::{Hop, Outside, Pending};
-use aranha_url::CanonUrl;
+use aranha_url::{CanonUrl, PathKey};
 
 pub(crate) use self::extract::extract;
 pub(crate) use self::redirect::{RedirectTarget, redirect_target};
@@ -33,6 +33,28 @@ pub(crate) fn link_depth(from: &Pending, hop: Hop) -> u16 {
         from.depth
     } else {
         from.depth.saturating_add(1)
+    }
+}
+
+/// The page of the same site to which the page `from` links.
+pub(crate) fn linked_page(
+    path: &str,
+    key: PathKey,
+    from: &Pending,
+    hop: Hop,
+    via: &str,
+) -> Pending {
+    Pending {
+        path: path.to_owned(),
+        key,
+        depth: link_depth(from, hop),
+        site_depth: from
+            .site_depth
+            .saturating_add(u16::from(!hop.is_redirect())),
+        tries: 0,
+        hop,
+        via: via.to_owned(),
+        past: None,
     }
 }
 

@@ -32,6 +32,7 @@ use crate::collection::Collection;
 use crate::collection::census;
 use crate::commit::SharedFrontier;
 use crate::config::Config;
+use crate::reread::Reread;
 use crate::status::collection_status::Status;
 use crate::status::event::Event;
 use crate::status::notice::Notice;
@@ -73,6 +74,8 @@ pub struct Node {
     census: PathBuf,
     /// `logs/progress.json`; `None` in a simulation.
     progress: Option<PathBuf>,
+    /// `None` in a simulation, whose archive stores nothing.
+    reread: Option<Reread>,
     /// Time between two reads of the black list and the signals. It also limits the time between two check-outs.
     reload_interval: Duration,
     repairs: Repairs,
@@ -126,12 +129,15 @@ impl Node {
         self.crawl().instrument(tracing::info_span!("crawl"))
     }
 
-    async fn crawl(self) -> Result<Summary, EngineError> {
+    async fn crawl(mut self) -> Result<Summary, EngineError> {
         tracing::info!(sites = self.context.config().crawl.sites, "crawl started");
         let began = Instant::now();
         let mut visits = JoinSet::new();
         let mut monitor = Monitor::start(self.progress.clone(), &self.context);
-        let outcome = self.start_visits(&mut visits, began, &mut monitor).await;
+        let outcome = match self.read_pages_again().await {
+            Ok(()) => self.start_visits(&mut visits, began, &mut monitor).await,
+            Err(error) => Err(error),
+        };
         if let Err(error) = &outcome {
             self.context
                 .control
@@ -170,14 +176,19 @@ impl Node {
             stop.ask(reason_of(&error));
         }
         let now = clock.now();
+        let reason = stop.reason().unwrap_or(Reason::Finished);
+        let is_finished = reason == Reason::Finished;
         let status = frontier
             .call(move |frontier| {
                 frontier.flush(now)?;
+                if is_finished {
+                    frontier.end_order()?;
+                }
                 frontier.status(now)
             })
             .await?;
         let summary = Summary {
-            reason: stop.reason().unwrap_or(Reason::Finished),
+            reason,
             tally: counters.tally(),
             status: status.into(),
             failed_seed: seed_failures.first(),
@@ -191,6 +202,14 @@ impl Node {
         monitor.end(now, &summary);
         tracing::info!(reason = %summary.reason, pages = summary.tally.pages, "crawl ended");
         Ok(summary)
+    }
+
+    /// Reads the links of stored pages again if the rules are wider than those of the last crawl.
+    async fn read_pages_again(&mut self) -> Result<(), FrontierError> {
+        match self.reread.take() {
+            Some(reread) => reread.run(&self.context, &self.frontier).await,
+            None => Ok(()),
+        }
     }
 
     /// Checks out sites and starts their visits until the crawl ends.

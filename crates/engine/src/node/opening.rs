@@ -25,6 +25,7 @@ use crate::limits::size_limit::SizeLimit;
 use crate::links::link_cache::LinkCache;
 use crate::links::sitemap_grants::SitemapGrants;
 use crate::node::stop::Stop;
+use crate::reread::Reread;
 use crate::scope::SharedScope;
 use crate::status::crawl_log::CrawlLog;
 use crate::status::event_log::EventLog;
@@ -115,6 +116,11 @@ impl Node {
         };
         context.scope.reload_blacklist(&context.network.web)?;
         census::restore(&context.policy.schedule, &collection.census());
+        let reread = if world.is_real() {
+            Some(Reread::new(collection, &context)?)
+        } else {
+            None
+        };
         let mut watchers = JoinSet::new();
         watchers.spawn(watch_dns(&context));
         let load = Arc::clone(&context.network.load);
@@ -127,6 +133,7 @@ impl Node {
             signals: collection.signals(),
             census: collection.census(),
             progress: world.is_real().then(|| collection.progress()),
+            reread,
             reload_interval: world.reload_interval(),
             repairs,
             notices: Some(notices_receiver),

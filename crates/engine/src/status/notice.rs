@@ -85,6 +85,22 @@ pub enum Notice {
         /// The error.
         problem: String,
     },
+    /// The rules for links are wider than those of the last crawl. The links of all stored pages are read again.
+    RulesWidened {
+        /// The configuration keys that changed.
+        keys: Vec<String>,
+    },
+    /// The links of the stored pages were read again.
+    PagesReadAgain {
+        /// Number of stored pages that were read.
+        pages: u64,
+        /// Number of stored pages that the archive does not have or that are damaged.
+        unreadable: u64,
+        /// Number of pages that were queued.
+        queued: u64,
+        /// Number of links to other sites.
+        links_to_other_sites: u64,
+    },
     /// Signals cannot be read.
     SignalsError {
         /// The error.
@@ -128,6 +144,27 @@ impl fmt::Display for Notice {
             Self::BlacklistReloaded => f.write_str("the black list was reloaded"),
             Self::BlacklistError { problem } => {
                 write!(f, "the previous black list stays in force: {problem}")
+            }
+            Self::RulesWidened { keys } => write!(
+                f,
+                "wider rules than in the last crawl ({}): the links of stored pages are read again",
+                keys.join(", ")
+            ),
+            Self::PagesReadAgain {
+                pages,
+                unreadable,
+                queued,
+                links_to_other_sites,
+            } => {
+                write!(
+                    f,
+                    "read the links of {pages} stored pages again: {queued} pages queued, {links_to_other_sites} links \
+                     to other sites"
+                )?;
+                if *unreadable > 0 {
+                    write!(f, "; {unreadable} pages could not be read from the archive")?;
+                }
+                Ok(())
             }
             Self::SignalsError { problem } => write!(f, "cannot read signals: {problem}"),
         }

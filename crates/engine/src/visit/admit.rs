@@ -4,7 +4,7 @@ use aranha_frontier::{Claim, Hop, Pending};
 use aranha_url::{CanonUrl, PathKey};
 
 use super::Visit;
-use crate::links::{RedirectTarget, SiteLinks, link_depth, outside_link};
+use crate::links::{RedirectTarget, SiteLinks, linked_page, outside_link};
 use crate::signals::{self, Source};
 use crate::traps::dedup::SeenHashes;
 
@@ -58,18 +58,7 @@ impl Visit {
             return false;
         }
         self.batch.keys.push(key);
-        let page = Pending {
-            path: path.to_owned(),
-            key,
-            depth: link_depth(from, hop),
-            site_depth: from
-                .site_depth
-                .saturating_add(u16::from(!hop.is_redirect())),
-            tries: 0,
-            hop,
-            via: via.to_owned(),
-            past: None,
-        };
+        let page = linked_page(path, key, from, hop, via);
         let is_full = self.queue.len() >= self.window();
         if self.more_on_disk || !self.batch.overflow.is_empty() || is_full {
             self.batch.overflow.push_back(page);

@@ -42,7 +42,7 @@ impl Embedded {
 
     /// Write the links that were gathered since `start` to the journal. Then write a part of the link run in progress;
     /// its size grows with `links`, the number of links in the check-ins since `start`.
-    fn write_links(
+    pub(super) fn write_links(
         &mut self,
         now: i64,
         start: GatherPosition,

@@ -10,7 +10,7 @@ use super::sites::SiteRow;
 use super::store::Store;
 use super::store_error::StoreError;
 use crate::codec::{BlockBuffer, Reader, put_signed};
-use crate::{Claim, Outcome, PageRecord, Pending, Waiting};
+use crate::{Claim, Outcome, PageRecord, Pending, VisitOrder, Waiting};
 
 /// Maximum number of pages in a block.
 const BLOCK: usize = 256;
@@ -211,29 +211,44 @@ impl Store {
         Ok(())
     }
 
-    /// Make all retries of the site due now. If `source` is given, make its revisits due too, and set `source` as the
-    /// claim of each page with a past, unless the page has a claim.
+    /// Make all retries of the site due now.
     pub(super) fn later_make_due(
         &self,
         site: &mut SiteRow,
-        source: Option<u8>,
         now: i64,
         block: &mut BlockBuffer,
     ) -> Result<(), StoreError> {
-        let kinds: &[WaitKind] = match source {
-            Some(_) => &WaitKind::ALL,
-            None => &[WaitKind::Retry],
-        };
-        for kind in kinds.iter().copied() {
+        self.later_change(site, WaitKind::Retry, block, |due, _| {
+            let is_later = *due > now;
+            *due = now.min(*due);
+            is_later.then_some(WaitKind::Retry)
+        })?;
+        Ok(())
+    }
+
+    /// Make all retries and revisits of the site due now by an order of the user, except the pages in `visited`.
+    pub(super) fn later_make_all_due(
+        &self,
+        site: &mut SiteRow,
+        order: &VisitOrder,
+        visited: &HashSet<PathKey>,
+        now: i64,
+        block: &mut BlockBuffer,
+    ) -> Result<(), StoreError> {
+        for kind in WaitKind::ALL {
             self.later_change(site, kind, block, |due, page| {
+                if visited.contains(&page.key) {
+                    return None;
+                }
                 let mut changed = *due > now;
                 *due = now.min(*due);
-                // An earlier claim is kept, because the visit will show whether it was right.
-                if let (Some(source), Some(past)) = (source, &mut page.past)
-                    && past.claim == 0
-                {
-                    past.claim = source;
-                    changed = true;
+                if let Some(past) = &mut page.past {
+                    // An earlier claim is kept, because the visit will show whether it was right.
+                    if past.claim == 0 {
+                        past.claim = order.source;
+                        changed = true;
+                    }
+                    changed |= order.unconditional && past.forget_validators();
                 }
                 changed.then_some(kind)
             })?;

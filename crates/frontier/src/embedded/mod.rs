@@ -39,12 +39,14 @@ mod link_run_cursor;
 mod link_run_file;
 mod link_runs;
 mod lock;
+mod make_due;
 mod merge;
 mod migrations;
 mod page_block;
 mod pages;
 mod queue;
 mod recent_links;
+mod rediscover;
 mod seeds;
 mod site_filter;
 mod sites;
@@ -65,14 +67,15 @@ mod tests;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use aranha_url::CanonUrl;
+use aranha_url::{CanonUrl, SiteKey};
 
 pub use view::{PageEntry, PageFilter, View};
 
 use crate::codec::{BlockBuffer, Packer};
 use crate::{
     CheckIn, CheckedIn, Claim, Claimed, Explanation, Frontier, FrontierError, FrontierStatus,
-    Lease, LeaseLost, Options, Outside, Seed, Seeded, SiteFacts,
+    Lease, LeaseLost, Options, Outside, RecordBatch, RecordCursor, Rediscovered, Seed, Seeded,
+    SiteFacts, VisitOrder,
 };
 use inbox::Inbox;
 use lock::Lock;
@@ -173,16 +176,21 @@ impl Frontier for Embedded {
         self.transact(true, |engine| engine.make_sites_due(now, seeds))
     }
 
-    fn make_all_due(&mut self, now: i64, source: u8) -> Result<(), FrontierError> {
+    fn make_all_due(&mut self, now: i64, order: &VisitOrder) -> Result<i64, FrontierError> {
+        let began = self.transact(true, |engine| engine.begin_order(now, order))?;
         let mut after = None;
         loop {
             after = self.transact(true, |engine| {
-                engine.make_next_sites_due(now, source, after)
+                engine.make_next_sites_due(now, order, began, after)
             })?;
             if after.is_none() {
-                return Ok(());
+                return Ok(began);
             }
         }
+    }
+
+    fn end_order(&mut self) -> Result<(), FrontierError> {
+        self.transact(true, |engine| engine.store.end_order())
     }
 
     fn bring_revisits_forward(
@@ -200,6 +208,24 @@ impl Frontier for Embedded {
                 return Ok(());
             }
         }
+    }
+
+    fn read_records(
+        &self,
+        cursor: &mut RecordCursor,
+    ) -> Result<Option<RecordBatch>, FrontierError> {
+        self.store
+            .records_after(cursor)
+            .map_err(|error| error.at(&self.store.path))
+    }
+
+    fn rediscover(
+        &mut self,
+        now: i64,
+        site: SiteKey,
+        found: Rediscovered,
+    ) -> Result<u64, FrontierError> {
+        self.transact(true, |engine| engine.admit_rediscovered(now, site, &found))
     }
 
     fn claim(

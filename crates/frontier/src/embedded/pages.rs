@@ -184,25 +184,31 @@ impl Store {
     ) -> Result<(), StoreError> {
         let mut id = site.pages;
         while id != 0 {
-            let (previous, sealed): (i64, Vec<u8>) = self
-                .first(
-                    "SELECT previous, records FROM pages WHERE id = ?1",
-                    [id],
-                    |row| Ok((row.get(0)?, row.get(1)?)),
-                )?
-                .ok_or_else(|| StoreError::damaged("chain of page records at", id))?;
-            let records = self
-                .packer
-                .open(&sealed)
-                .and_then(|(text, fixed)| read_block(&text, fixed))
-                .filter(|_| previous < id)
-                .ok_or_else(|| StoreError::damaged("block of page records", id))?;
+            let (previous, records) = self.pages_block(id)?;
             if !visit(records) {
                 break;
             }
             id = previous;
         }
         Ok(())
+    }
+
+    /// The block of records with this id, in order of time, and the id of the previous block.
+    pub(super) fn pages_block(&self, id: i64) -> Result<(i64, Vec<PageRecord>), StoreError> {
+        let (previous, sealed): (i64, Vec<u8>) = self
+            .first(
+                "SELECT previous, records FROM pages WHERE id = ?1",
+                [id],
+                |row| Ok((row.get(0)?, row.get(1)?)),
+            )?
+            .ok_or_else(|| StoreError::damaged("chain of page records at", id))?;
+        let records = self
+            .packer
+            .open(&sealed)
+            .and_then(|(text, fixed)| read_block(&text, fixed))
+            .filter(|_| previous < id)
+            .ok_or_else(|| StoreError::damaged("block of page records", id))?;
+        Ok((previous, records))
     }
 }
 

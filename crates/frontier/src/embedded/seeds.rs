@@ -1,18 +1,16 @@
-//! Adds seeds (F6, F10; Viuva Negra 3.1), and makes sites due at the request of the user.
+//! Adds seeds (F6, F10; Viuva Negra 3.1).
 //!
 //! A seed of a site that is not leased is admitted at once. A visit under way has its own copy of the site's keys, so a
 //! seed of a leased site goes to the inbox like a link, and is admitted at the next check-out.
 
-use std::collections::{BTreeSet, HashSet};
-
-use aranha_url::PathKey;
+use std::collections::HashSet;
 
 use super::Embedded;
 use super::sites::SiteRow;
 use super::store::Store;
 use super::store_error::StoreError;
 use super::totals::Count;
-use crate::{Hop, Outcome, Outside, PageRecord, Past, Pending, Seed, Seeded};
+use crate::{Hop, Outside, Pending, Seed, Seeded};
 
 impl Embedded {
     pub(super) fn add_seeds(&mut self, now: i64, seeds: &[Seed]) -> Result<Seeded, StoreError> {
@@ -58,7 +56,7 @@ impl Embedded {
             let keys: Vec<_> = new.iter().map(|seed| seed.path_key).collect();
             let pages: Vec<_> = new.iter().map(|seed| pending(seed)).collect();
             self.store.keys_append(&mut site, &keys)?;
-            self.admit_seeds(&mut site, pages)?;
+            self.queue_pages(&mut site, pages)?;
         }
         if before.is_none() {
             site.free = now;
@@ -72,101 +70,8 @@ impl Embedded {
         Ok(new.len() as u64)
     }
 
-    /// Make the sites of these seeds and their retries due.
-    pub(super) fn make_sites_due(&mut self, now: i64, seeds: &[Seed]) -> Result<(), StoreError> {
-        // A site with several seeds is handled only once, because handling it reads all its retries.
-        let sites: BTreeSet<i64> = seeds.iter().map(|seed| seed.site_key.0 as i64).collect();
-        for key in sites {
-            let Some(before) = self.store.site(key)? else {
-                continue;
-            };
-            let mut site = before.clone();
-            site.free = site.free.min(now);
-            self.store
-                .later_make_due(&mut site, None, now, &mut self.block)?;
-            site.schedule(now, self.store.horizon);
-            self.save(&before, &site)?;
-        }
-        Ok(())
-    }
-
-    /// Take the next 500 sites in order of key, beginning after the key `after`, and make all their pages due. Returns
-    /// the key of the last site; `None` if no site has a key after `after`.
-    pub(super) fn make_next_sites_due(
-        &mut self,
-        now: i64,
-        source: u8,
-        after: Option<i64>,
-    ) -> Result<Option<i64>, StoreError> {
-        /// Sites per transaction.
-        const SITES: usize = 500;
-        let sites = self.store.sites_after(after, SITES)?;
-        for before in sites.iter().filter(|site| !site.blocked) {
-            let mut site = before.clone();
-            site.free = site.free.min(now);
-            self.queue_finished_pages(&mut site, source)?;
-            self.store
-                .later_make_due(&mut site, Some(source), now, &mut self.block)?;
-            site.schedule(now, self.store.horizon);
-            self.save(before, &site)?;
-        }
-        Ok(sites.last().map(|site| site.key))
-    }
-
-    /// Bring forward the revisits of the next 500 sites in order of key, beginning after the key `after`. Returns the
-    /// key of the last of these sites; `None` if there were no more sites.
-    pub(super) fn bring_next_sites_forward(
-        &mut self,
-        now: i64,
-        until: i64,
-        visited_by: i64,
-        after: Option<i64>,
-    ) -> Result<Option<i64>, StoreError> {
-        /// Sites per transaction.
-        const SITES: usize = 500;
-        let sites = self.store.sites_with_revisits(until, after, SITES)?;
-        for before in &sites {
-            let mut site = before.clone();
-            let block = &mut self.block;
-            self.store
-                .later_bring_forward(&mut site, now, until, visited_by, block)?;
-            site.schedule(now, self.store.horizon);
-            self.save(before, &site)?;
-        }
-        Ok(sites.last().map(|site| site.key))
-    }
-
-    /// Append to the queue all pages that have a record but no next visit: failures that are not temporary, and all
-    /// pages fetched under the policy `never`.
-    fn queue_finished_pages(&mut self, site: &mut SiteRow, source: u8) -> Result<(), StoreError> {
-        if site.known <= site.held + site.queued + site.later + site.again {
-            return Ok(());
-        }
-        let (store, block) = (&self.store, &mut self.block);
-        // A page that is already in the window or the queue, or that was postponed, may have such a record too, and must
-        // not be queued twice.
-        let mut seen: HashSet<PathKey> = store.queue_keys(site)?;
-        store.later_keys(site, &mut seen)?;
-        seen.extend(store.window_read(site)?.iter().map(|page| page.key));
-        let mut appended = Ok(());
-        store.pages_walk(&site.clone(), |records| {
-            // The newest record of a page counts.
-            let newest = records
-                .into_iter()
-                .rev()
-                .filter(|record| seen.insert(record.key));
-            let finished = newest.filter(|record| record.next.is_none());
-            let pages: Vec<_> = finished
-                .map(|record| finished_page(record, source))
-                .collect();
-            appended = store.queue_append(site, &pages, block);
-            appended.is_ok()
-        })?;
-        appended
-    }
-
     /// Fill the window with pages if the queue is empty. Append the other pages to the queue.
-    fn admit_seeds(
+    pub(super) fn queue_pages(
         &mut self,
         site: &mut SiteRow,
         mut pages: Vec<Pending>,
@@ -192,36 +97,6 @@ fn pending(seed: &Seed) -> Pending {
         hop: Hop::Seed,
         via: String::new(),
         past: None,
-    }
-}
-
-/// Turns the last record of a page into a page to fetch. If the record has a text digest, the page gets a past with it,
-/// so that the visit can detect a change of the text.
-fn finished_page(record: PageRecord, source: u8) -> Pending {
-    let has_text = record.outcome == Outcome::Answer(200) && record.text_digest != 0;
-    let past = has_text.then(|| {
-        Box::new(Past {
-            time: record.time,
-            visited: record.time,
-            digest: record.digest.unwrap_or_default(),
-            fingerprint: record.text_digest,
-            text: true,
-            location: record.location,
-            media_type: record.media_type,
-            size: record.size,
-            claim: source,
-            ..Past::default()
-        })
-    });
-    Pending {
-        path: record.path,
-        key: record.key,
-        depth: record.depth,
-        site_depth: record.site_depth,
-        tries: 0,
-        hop: record.hop,
-        via: record.via,
-        past,
     }
 }
 

@@ -372,6 +372,18 @@ impl Store {
         self.all(sql, (from, count as i64), SiteRow::read)
     }
 
+    /// The first site with a key greater than `after` that has page records.
+    pub(super) fn site_with_records(
+        &self,
+        after: Option<i64>,
+    ) -> Result<Option<SiteRow>, StoreError> {
+        let Some(from) = after.map_or(Some(i64::MIN), |key| key.checked_add(1)) else {
+            return Ok(None);
+        };
+        let sql = "SELECT * FROM sites WHERE key >= ?1 AND pages <> 0 ORDER BY key LIMIT 1";
+        self.first(sql, [from], SiteRow::read)
+    }
+
     /// Up to `count` sites with keys greater than `after` whose earliest revisit is due by `until`, in order of key.
     pub(super) fn sites_with_revisits(
         &self,

@@ -9,7 +9,9 @@ use tempfile::TempDir;
 
 use super::merge::RUNS_PER_MERGE;
 use super::*;
-use crate::suite::{EngineFactory, link, page, record, release, seed, small, suite, url};
+use crate::suite::{
+    EngineFactory, everything, link, page, record, release, seed, small, suite, url,
+};
 use crate::{Outcome, SiteEntry, Then, WindowUpdate};
 
 pub(crate) struct Folder(TempDir);
@@ -481,7 +483,7 @@ fn making_a_site_due_reads_only_its_retries() {
     let more = reply.expect("in force").more.len();
     assert_eq!(lease.pending.len() + more, 500);
     assert!(
-        frontier.make_all_due(20, 6).is_err(),
+        frontier.make_all_due(20, &everything()).is_err(),
         "revisits are damaged and must be read"
     );
 }

@@ -158,7 +158,9 @@ pub(crate) fn a_claim_of_full_weight_makes_the_page_due(factory: &impl EngineFac
     assert_eq!(frontier.check_out(400, "n", 9).expect("checks out"), []);
     // `make_all_due` includes pages that were never fetched, and pages without a next visit.
     frontier.revisit_until(400);
-    frontier.make_all_due(400, 6).expect("makes due");
+    frontier
+        .make_all_due(400, &everything())
+        .expect("makes due");
     let lease = one(&mut frontier, 400);
     let expected = ["/never", "/stays", "/away", "/far"].to_vec();
     assert_eq!((paths(&lease.pending), lease.has_more), (expected, true));
@@ -170,7 +172,9 @@ pub(crate) fn a_claim_of_full_weight_makes_the_page_due(factory: &impl EngineFac
     let mut entry = release(&lease, 420);
     entry.done = vec![record(&page("/stays"), 410, Outcome::Answer(404)), failed];
     accept(&mut frontier, 410, entry);
-    frontier.make_all_due(420, 6).expect("makes due");
+    frontier
+        .make_all_due(420, &everything())
+        .expect("makes due");
     let expected = ["/never", "/", "/stays", "/away"];
     assert_eq!(paths(&one(&mut frontier, 420).pending), expected);
 }

@@ -9,6 +9,8 @@ pub(crate) mod checkout;
 pub(crate) mod claims;
 pub(crate) mod explain;
 pub(crate) mod inbox;
+pub(crate) mod orders;
+pub(crate) mod rediscover;
 pub(crate) mod schedule;
 pub(crate) mod window;
 
@@ -88,6 +90,15 @@ pub(crate) fn record(page: &Pending, time: i64, outcome: Outcome) -> PageRecord 
     }
 }
 
+/// An order to visit every page, which does not continue an earlier one.
+pub(crate) fn everything() -> VisitOrder {
+    VisitOrder {
+        source: 6,
+        unconditional: false,
+        max_age: -1,
+    }
+}
+
 /// An empty check-in that releases the lease.
 pub(crate) fn release(lease: &Lease, due: i64) -> CheckIn {
     CheckIn {
@@ -160,6 +171,11 @@ macro_rules! suite {
             inbox::a_seed_of_a_leased_site_is_admitted_at_the_next_check_out,
             inbox::a_claimed_page_passes_the_home_page_policy,
             inbox::merging_loses_nothing,
+            orders::an_order_that_has_not_ended_is_continued,
+            orders::an_unconditional_order_forgets_validators,
+            orders::revisits_due_soon_are_brought_forward,
+            rediscover::records_are_read_site_by_site_newest_first,
+            rediscover::pages_found_again_are_queued_once,
             schedule::a_failed_page_is_retried_at_its_time,
             schedule::a_repeated_seed_makes_its_site_and_retries_due,
             schedule::a_page_is_revisited_with_its_past,

@@ -240,7 +240,9 @@ pub(crate) fn revisits_beyond_the_horizon_wait_for_the_next_crawl(factory: &impl
     accept(&mut frontier, 500, finish(&lease, 510));
     // The user makes all pages due.
     assert_eq!(frontier.status(600).expect("status").next_due, Some(9000));
-    frontier.make_all_due(600, 6).expect("makes due");
+    frontier
+        .make_all_due(600, &everything())
+        .expect("makes due");
     let leases = frontier.check_out(600, "n", 9).expect("checks out");
     let mut found: Vec<_> = leases.iter().flat_map(|l| paths(&l.pending)).collect();
     found.sort_unstable();
@@ -312,7 +314,9 @@ pub(crate) fn a_postponed_page_is_made_due_once(factory: &impl EngineFactory) {
         .expect("seeds");
     let lease = one(&mut frontier, 0);
     accept(&mut frontier, 20, finish(&lease, 20));
-    frontier.make_all_due(100, 6).expect("makes due");
+    frontier
+        .make_all_due(100, &everything())
+        .expect("makes due");
     let lease = one(&mut frontier, 100);
     let mut entry = release(&lease, 120);
     for page in &lease.pending {
@@ -323,7 +327,9 @@ pub(crate) fn a_postponed_page_is_made_due_once(factory: &impl EngineFactory) {
         }
     }
     accept(&mut frontier, 120, entry);
-    frontier.make_all_due(200, 6).expect("makes due");
+    frontier
+        .make_all_due(200, &everything())
+        .expect("makes due");
     let lease = one(&mut frontier, 200);
     let mut found = paths(&lease.pending);
     found.sort_unstable();

@@ -1,0 +1,211 @@
+//! The link rules: the part of the configuration that decides which links of a page are followed.
+//!
+//! The file `link-rules.toml` in the collection has the rules of the last crawl. If the rules of the next crawl are
+//! wider, the links of the stored pages are read again (`reread/mod.rs`). `aranha why` judges a URL by the rules in this
+//! file, because the last crawl may have had other rules than `aranha.toml`.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use aranha_frontier::External;
+use aranha_url::{Reach, UrlRules};
+use serde::{Deserialize, Serialize};
+
+use crate::collection::files;
+use crate::config::{Config, ConfigError, limit};
+
+/// The values of the configuration that decide which links are followed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LinkRules {
+    scope: Reach,
+    tlds: Vec<String>,
+    #[serde(with = "limit::count")]
+    depth: Option<u16>,
+    #[serde(with = "limit::count")]
+    threshold_depth: Option<u16>,
+    accept: Vec<String>,
+    reject: Vec<String>,
+    /// The entries of all black lists.
+    blacklist: BTreeSet<String>,
+    follow_nofollow: bool,
+    external_links: External,
+    page: aranha_page::Options,
+    url: UrlRules,
+}
+
+impl LinkRules {
+    /// The rules of a configuration. `blocked` is the text of the collection's own black list.
+    pub fn of(config: &Config, blocked: &str) -> Result<Self, ConfigError> {
+        let crawl = &config.crawl;
+        let lists = config.blacklist_text()?;
+        let entries = lists.lines().chain(blocked.lines()).map(str::trim);
+        let is_entry = |line: &&str| !line.is_empty() && !line.starts_with('#');
+        Ok(Self {
+            scope: crawl.scope,
+            tlds: crawl.tlds.clone(),
+            depth: crawl.depth,
+            threshold_depth: config.thresholds.depth,
+            accept: crawl.accept.clone(),
+            reject: crawl.reject.clone(),
+            blacklist: entries.filter(is_entry).map(str::to_owned).collect(),
+            follow_nofollow: crawl.follow_nofollow,
+            external_links: config.frontier.external_links,
+            page: config.page.clone(),
+            url: config.url.clone(),
+        })
+    }
+
+    /// The rules in a file; `None` if the file does not exist or cannot be read.
+    pub fn load(path: &Path) -> Option<Self> {
+        toml::from_str(&fs::read_to_string(path).ok()?).ok()
+    }
+
+    pub(super) fn save(&self, path: &Path) -> io::Result<()> {
+        let text = toml::to_string(self).map_err(io::Error::other)?;
+        let note = "# The rules for links of the last crawl, written by aranha. Change aranha.toml instead.\n";
+        files::replace(path, &format!("{note}{text}"))
+    }
+
+    /// Replaces the rules of a configuration by these rules, except the black lists, which also apply to a crawl that is
+    /// under way, and the rules for the canonical form of URLs.
+    pub fn apply(self, config: &mut Config) {
+        let crawl = &mut config.crawl;
+        crawl.scope = self.scope;
+        crawl.tlds = self.tlds;
+        crawl.depth = self.depth;
+        crawl.accept = self.accept;
+        crawl.reject = self.reject;
+        crawl.follow_nofollow = self.follow_nofollow;
+        config.thresholds.depth = self.threshold_depth;
+        config.frontier.external_links = self.external_links;
+        config.page = self.page;
+    }
+
+    /// The keys whose values allow links that the rules `before` did not allow.
+    pub(super) fn widened(&self, before: &Self) -> Vec<&'static str> {
+        let accepts_all = |rules: &Self| rules.accept.is_empty();
+        let (page, page_before) = (&self.page, &before.page);
+        let changes = [
+            ("crawl.scope", rank(self.scope) > rank(before.scope)),
+            ("crawl.tlds", has_more(&self.tlds, &before.tlds)),
+            ("crawl.depth", is_deeper(self.depth, before.depth)),
+            (
+                "crawl.accept",
+                !accepts_all(before)
+                    && (accepts_all(self) || has_more(&self.accept, &before.accept)),
+            ),
+            ("crawl.reject", has_more(&before.reject, &self.reject)),
+            ("black list", !before.blacklist.is_subset(&self.blacklist)),
+            (
+                "crawl.follow_nofollow",
+                self.follow_nofollow && !before.follow_nofollow,
+            ),
+            (
+                "thresholds.depth",
+                is_deeper(self.threshold_depth, before.threshold_depth),
+            ),
+            (
+                "frontier.external_links",
+                self.external_links != before.external_links,
+            ),
+            ("page.assets", page.assets && !page_before.assets),
+            ("page.forms", page.forms && !page_before.forms),
+            ("page.scripts", page.scripts && !page_before.scripts),
+            ("page.max_links", page.max_links > page_before.max_links),
+            ("page.max_href", page.max_href > page_before.max_href),
+            ("url", self.url != before.url),
+        ];
+        let widened = changes.into_iter().filter(|(_, is_wider)| *is_wider);
+        widened.map(|(key, _)| key).collect()
+    }
+}
+
+/// Each reach contains those with a lower rank.
+fn rank(reach: Reach) -> u8 {
+    match reach {
+        Reach::Page => 0,
+        Reach::Prefix => 1,
+        Reach::Host => 2,
+        Reach::Domain => 3,
+        Reach::Any => 4,
+    }
+}
+
+fn has_more(list: &[String], other: &[String]) -> bool {
+    list.iter().any(|entry| !other.contains(entry))
+}
+
+fn is_deeper(depth: Option<u16>, before: Option<u16>) -> bool {
+    before.is_some_and(|before| depth.is_none_or(|depth| depth > before))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules(change: impl FnOnce(&mut Config)) -> LinkRules {
+        let mut config = Config::default();
+        change(&mut config);
+        LinkRules::of(&config, "# note\nshut.example\n").unwrap()
+    }
+
+    /// A change of a rule widens the rules in one direction only.
+    #[test]
+    fn wider_rules_are_recognised() {
+        let list = |entry: &str| vec![entry.to_owned()];
+        let check = |key: &str, narrow: &dyn Fn(&mut Config), wide: &dyn Fn(&mut Config)| {
+            let (narrow, wide) = (rules(narrow), rules(wide));
+            assert_eq!(wide.widened(&narrow), [key]);
+            assert_eq!(narrow.widened(&wide), Vec::<&str>::new(), "{key}");
+            assert_eq!(wide.widened(&wide), Vec::<&str>::new(), "{key}");
+        };
+        check("crawl.depth", &|c| c.crawl.depth = Some(1), &|_| {});
+        check("crawl.depth", &|c| c.crawl.depth = Some(1), &|c| {
+            c.crawl.depth = Some(3);
+        });
+        check("crawl.scope", &|_| {}, &|c| c.crawl.scope = Reach::Domain);
+        check("crawl.tlds", &|_| {}, &|c| c.crawl.tlds = list("pt"));
+        check("crawl.accept", &|c| c.crawl.accept = list("ext:a"), &|_| {});
+        check("crawl.reject", &|c| c.crawl.reject = list("ext:a"), &|_| {});
+        check(
+            "black list",
+            &|c| c.crawl.blacklist = list("b.example"),
+            &|_| {},
+        );
+        check("page.assets", &|_| {}, &|c| c.page.assets = true);
+        check(
+            "thresholds.depth",
+            &|c| c.thresholds.depth = Some(5),
+            &|_| {},
+        );
+        check("crawl.follow_nofollow", &|_| {}, &|c| {
+            c.crawl.follow_nofollow = true;
+        });
+    }
+
+    #[test]
+    fn rules_are_stored_and_applied() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("link-rules.toml");
+        assert_eq!(LinkRules::load(&path), None);
+        let stored = rules(|config| {
+            config.crawl.depth = Some(3);
+            config.crawl.reject = vec!["path:'/a b/*'".to_owned()];
+            config.page.assets = true;
+        });
+        stored.save(&path).unwrap();
+        assert_eq!(LinkRules::load(&path).as_ref(), Some(&stored));
+        let mut config = Config::default();
+        stored.clone().apply(&mut config);
+        assert_eq!(
+            LinkRules::of(&config, "shut.example").unwrap(),
+            stored,
+            "all rules are applied"
+        );
+        fs::write(&path, "depth = [").unwrap();
+        assert_eq!(LinkRules::load(&path), None);
+    }
+}

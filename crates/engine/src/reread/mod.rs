@@ -1,0 +1,155 @@
+//! Reads the links of stored pages again when a crawl has wider rules than the last one: a larger depth or scope, fewer
+//! filters, assets.
+//!
+//! A link that the rules exclude is dropped when its page is read. Under wider rules such links are wanted, but a page
+//! that has not changed is not read at its next visit. So the stored pages are read from the archive, without a
+//! request, before the visits begin. A page that was refused as out of scope is queued again if it is in scope now.
+//!
+//! **The new rules are saved only after all pages were read.** If the crawl is stopped before that, the next one starts
+//! again. Pages that were admitted by then are known and are not admitted twice.
+
+mod link_rules;
+mod site_links;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use aranha_frontier::{FrontierError, RecordCursor};
+use aranha_volume::ArchiveReader;
+
+use self::site_links::SiteReader;
+use crate::collection::Collection;
+use crate::node::{Context, EngineError};
+use crate::status::notice::Notice;
+
+pub use self::link_rules::LinkRules;
+
+use crate::commit::SharedFrontier;
+
+/// Reads stored pages again if the rules of this crawl are wider than those of the last one.
+pub(crate) struct Reread {
+    rules: LinkRules,
+    file: PathBuf,
+    root: PathBuf,
+    /// Why the pages are read: the keys whose change makes the rules wider. `None`: nothing is to be read.
+    changes: Option<Vec<&'static str>>,
+}
+
+/// Numbers of pages that were read again and of pages that were found.
+#[derive(Clone, Copy, Default)]
+struct Progress {
+    read: u64,
+    unreadable: u64,
+    queued: u64,
+    links_to_other_sites: u64,
+}
+
+impl Reread {
+    /// Compares the rules of this crawl with those of the last crawl of the collection.
+    pub(crate) fn new(collection: &Collection, context: &Context) -> Result<Self, EngineError> {
+        let blocked = std::fs::read_to_string(collection.blacklist()).unwrap_or_default();
+        let rules = LinkRules::of(context.config(), &blocked)?;
+        let file = collection.link_rules();
+        let changes = match LinkRules::load(&file) {
+            Some(before) => Some(rules.widened(&before)).filter(|changes| !changes.is_empty()),
+            // The last crawl was made by a release that did not store its rules.
+            None => Some(Vec::new()),
+        };
+        Ok(Self {
+            rules,
+            file,
+            root: collection.root().to_owned(),
+            changes,
+        })
+    }
+
+    /// Reads the stored pages if necessary, and saves the rules unless the crawl is stopped before the end.
+    pub(crate) async fn run(
+        self,
+        context: &Arc<Context>,
+        frontier: &SharedFrontier,
+    ) -> Result<(), FrontierError> {
+        if let Some(changes) = &self.changes {
+            match self.read_pages(context, frontier, changes).await? {
+                Some(progress) if progress.read + progress.unreadable > 0 => {
+                    context.reports.notices.send(Notice::PagesReadAgain {
+                        pages: progress.read,
+                        unreadable: progress.unreadable,
+                        queued: progress.queued,
+                        links_to_other_sites: progress.links_to_other_sites,
+                    });
+                }
+                Some(_) => {}
+                None => return Ok(()),
+            }
+        }
+        if let Err(error) = self.rules.save(&self.file) {
+            // The next crawl then reads the pages again, which is slow but not wrong.
+            tracing::warn!(path = %self.file.display(), %error, "cannot save the link rules");
+        }
+        Ok(())
+    }
+
+    /// Reads all stored pages. Returns `None` if the crawl was stopped.
+    async fn read_pages(
+        &self,
+        context: &Arc<Context>,
+        frontier: &SharedFrontier,
+        changes: &[&'static str],
+    ) -> Result<Option<Progress>, FrontierError> {
+        let mut progress = Progress::default();
+        let Ok(archive) = ArchiveReader::open(&self.root) else {
+            return Ok(Some(progress));
+        };
+        let archive = Arc::new(archive);
+        let mut cursor = RecordCursor::default();
+        let mut site: Option<SiteReader> = None;
+        loop {
+            let (next, batch) = frontier
+                .call(move |frontier| {
+                    let batch = frontier.read_records(&mut cursor);
+                    (cursor, batch)
+                })
+                .await;
+            cursor = next;
+            let Some(batch) = batch? else {
+                return Ok(Some(progress));
+            };
+            if context.control.stop.asked() {
+                return Ok(None);
+            }
+            if batch.blocked {
+                continue;
+            }
+            if site.is_none() && !changes.is_empty() {
+                let keys = changes.iter().map(|key| (*key).to_owned()).collect();
+                context.reports.notices.send(Notice::RulesWidened { keys });
+            }
+            let mut reader = match site.take() {
+                Some(reader) if reader.key() == batch.site => reader,
+                _ => SiteReader::new(&batch),
+            };
+            let (context_, archive_) = (Arc::clone(context), Arc::clone(&archive));
+            let (reader, key, found) = tokio::task::spawn_blocking(move || {
+                let key = batch.site;
+                let found = reader.read(&context_, &archive_, batch.records);
+                (reader, key, found)
+            })
+            .await
+            .expect("reading does not panic, and blocking tasks are not cancelled");
+            site = Some(reader);
+            progress.read += found.read;
+            progress.unreadable += found.unreadable;
+            progress.links_to_other_sites += found.pages.outside.len() as u64;
+            let (now, pages, seeds) = (context.now(), found.pages, found.seeds);
+            progress.queued += frontier
+                .call(move |frontier| {
+                    if !seeds.is_empty() {
+                        frontier.seed(now, &seeds)?;
+                    }
+                    frontier.rediscover(now, key, pages)
+                })
+                .await?;
+        }
+    }
+}
