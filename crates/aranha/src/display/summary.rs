@@ -42,6 +42,9 @@ fn lines(summary: &Summary, folder: &str) -> Vec<String> {
             ),
         );
     }
+    if tally.links > 0 {
+        row("links", links(tally));
+    }
     let revisited = tally.unchanged + tally.changed + tally.gone;
     if revisited > 0 {
         row(
@@ -127,6 +130,34 @@ fn lines(summary: &Summary, folder: &str) -> Vec<String> {
     lines
 }
 
+/// The number of links, and of those that were not followed by reason.
+fn links(tally: &Tally) -> String {
+    let reasons = [
+        (tally.links_out_of_scope, "out of scope"),
+        (tally.links_too_deep, "too deep"),
+        (tally.links_filtered, "excluded by a filter"),
+        (tally.links_blacklisted, "on the black list"),
+        (tally.links_nofollow, "nofollow"),
+        (tally.links_other_scheme, "not http or https"),
+        (
+            tally.links_growing,
+            "with a URL that is too long or repetitive",
+        ),
+        (tally.links_malformed, "malformed"),
+    ];
+    let found = format!("{} found", grouped(tally.links));
+    let rejected: Vec<_> = reasons
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, reason)| format!("{} {reason}", grouped(count)))
+        .collect();
+    if rejected.is_empty() {
+        found
+    } else {
+        format!("{found}; not followed: {}", rejected.join(", "))
+    }
+}
+
 fn fetched(tally: &Tally, took: Duration) -> String {
     format!(
         "{}, {} ({:.1} pages/s)",
@@ -190,6 +221,9 @@ mod tests {
             disallowed: 65,
             unchanged: 7,
             soft_404: 3,
+            links: 5000,
+            links_out_of_scope: 1200,
+            links_nofollow: 3,
             ..Tally::default()
         };
         let summary = Summary {
@@ -203,6 +237,7 @@ mod tests {
 Finished after 10s.
   fetched    1,000 pages, 5.0 MB (99.5 pages/s)
   archived   1.2 MB written, 1 page had content that was already stored
+  links      5,000 found; not followed: 1,200 out of scope, 3 nofollow
   revisited  7 pages: 7 unchanged, 0 changed, 0 gone
   blocked    1 site with 65 pages (aranha status --blocked -c example)
   no content 3 \"not found\" with status 200, 0 \"browser not supported\"

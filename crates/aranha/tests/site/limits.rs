@@ -216,3 +216,41 @@ fn a_refused_address_can_be_allowed_later() {
     run(&mut crawl(&collection, &site.url("/")));
     assert_eq!(outcomes(&collection)["/"], "200");
 }
+
+#[test]
+fn links_that_are_not_followed_are_counted_by_reason() {
+    let site = ScriptedSite::start(|path, _, _| match path {
+        "/robots.txt" => String::new(),
+        "/" => page(&format!(
+            "<a href=/a>a</a><a href=/b rel=nofollow>b</a><a href=http://elsewhere.test/>c</a><a href=/x.zip>d</a>\
+             <a href=mailto:a@example.org>e</a><a href=http://[x>f</a><a href=/y/y/y/y>g</a><a href=/black>h</a><a href={}>i</a>",
+            "/n".repeat(40)
+        )),
+        "/a" => links(&["/deep"]),
+        _ => page(path),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let list = format!("[crawl]\nblacklist = [\"{}\"]\n", site.url("/black"));
+    let mut command = crawl(&folder.path().join("c"), &site.url("/"));
+    command.args(["--depth", "1", "--reject", "ext:zip", "--json", "--config"]);
+    let output = command
+        .arg(crate::settings(folder.path(), &list))
+        .output()
+        .unwrap();
+    let output = String::from_utf8(output.stdout).unwrap();
+    let end: serde_json::Value = serde_json::from_str(output.lines().last().unwrap()).unwrap();
+    let counters = &end["tally"];
+    for (reason, expected) in [
+        ("links", 10),
+        ("links_nofollow", 1),
+        ("links_out_of_scope", 1),
+        ("links_too_deep", 1),
+        ("links_filtered", 1),
+        ("links_blacklisted", 1),
+        ("links_other_scheme", 1),
+        ("links_growing", 2),
+        ("links_malformed", 1),
+    ] {
+        assert_eq!(counters[reason], expected, "{reason}: {counters}");
+    }
+}

@@ -5,6 +5,7 @@ use aranha_page::{LinkKind, Page};
 use aranha_url::{Base, CanonUrl, PageKey, Scope, SiteKey};
 
 use super::link_cache::LinkIds;
+use super::rejected_links::RejectedLinks;
 use super::{PageLinks, link_depth, outside_link};
 use crate::node::Context;
 use crate::scope::judge_hop;
@@ -36,21 +37,27 @@ pub(crate) fn extract(
     links.inside.reserve_repeated(page.links.len());
     let mut sitemap = SitemapLinks::of(context, page, url);
     let mut prefetches = 0;
+    let mut rejected = RejectedLinks::default();
     for (index, link) in page.links.iter().enumerate() {
         let modified = dates
             .next_if(|(dated, _)| *dated == index)
             .map(|(_, date)| *date);
         if link.nofollow && !follow_nofollow {
+            rejected.nofollow += 1;
             continue;
         }
         let mut hop = hop_of(link.kind);
         if scope.is_beyond(&link.href) && !(scope.takes_requisites() && hop == Hop::EMBED) {
+            rejected.out_of_scope += 1;
             continue;
         }
         if requisites_only {
             match from.hop.next_embed() {
                 Some(next) if hop == Hop::EMBED => hop = next,
-                _ => continue,
+                _ => {
+                    rejected.out_of_scope += 1;
+                    continue;
+                }
             }
         }
         // A link with a date of change is not looked up in the link cache: the visit needs the date even if it knows
@@ -64,12 +71,17 @@ pub(crate) fn extract(
             continue;
         }
         let canon = &context.policy.canon;
-        let Ok(target) = canon.join_into(&base, &link.href, &mut buffer) else {
-            continue;
+        let target = match canon.join_into(&base, &link.href, &mut buffer) {
+            Ok(target) => target,
+            Err(reason) => {
+                rejected.add_rejected(&reason);
+                continue;
+            }
         };
         let key = target.key();
         let depth = link_depth(from, hop);
-        if judge_hop(&scope, &target, key, depth, hop).inside {
+        let judgement = judge_hop(&scope, &target, key, depth, hop);
+        if judgement.inside {
             if key.site == site {
                 if let Some(sitemap) = &mut sitemap {
                     sitemap.add_entry(context, key);
@@ -88,10 +100,15 @@ pub(crate) fn extract(
                     prefetches += 1;
                 }
                 links.outside.push(outside_link(&target, from, hop, url));
+            } else {
+                rejected.out_of_scope += 1;
             }
+        } else {
+            rejected.add_outside(&judgement.rule);
         }
         buffer = target.into_string();
     }
+    rejected.add_to(context.counters());
     links
 }
 

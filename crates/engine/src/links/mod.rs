@@ -1,12 +1,13 @@
 //! Links of pages, separated into links within the site and links to other sites.
 //!
 //! `extract.rs` reads the links of a page, `redirect.rs` the target of a redirect, which is a link as well (N11).
-//! `link_cache.rs` recognises links that the visit has seen on an earlier page. `sitemap_grants.rs` knows which sites a
+//! `rejected_links.rs` counts links that are not followed. `link_cache.rs` recognises links that the visit has seen on an earlier page. `sitemap_grants.rs` knows which sites a
 //! sitemap may list.
 
 mod extract;
 pub(crate) mod link_cache;
 mod redirect;
+mod rejected_links;
 mod site_links;
 pub(crate) mod sitemap_grants;
 

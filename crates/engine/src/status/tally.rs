@@ -47,6 +47,22 @@ counters! {
     bytes_written,
     /// Links found in pages, before any filter.
     links,
+    /// Links that were not followed because they are marked nofollow.
+    links_nofollow,
+    /// Links to sites, domains or directories that are out of scope.
+    links_out_of_scope,
+    /// Links beyond the maximum depth.
+    links_too_deep,
+    /// Links that `reject` excludes or `accept` does not include.
+    links_filtered,
+    /// Links to URLs on the black list.
+    links_blacklisted,
+    /// Links with a scheme other than http and https, such as e-mail addresses.
+    links_other_scheme,
+    /// Links whose URL is too long, repeats a path component too often, or has too many slashes.
+    links_growing,
+    /// Links that are not valid URLs.
+    links_malformed,
     /// Sites being visited now.
     active_visits,
     /// Visits begun. A site visited twice counts twice.
