@@ -173,6 +173,54 @@ impl BufRead for CountedInput<'_> {
     }
 }
 
+/// Decodes deflate data. If the data are corrupt, returns everything before the fault and then the error. The readers of
+/// flate2 drop what they decoded in the call that finds the fault.
+struct Inflater<'a> {
+    input: CountedInput<'a>,
+    state: flate2::Decompress,
+    /// Whether the data ended or have a fault.
+    ended: bool,
+    /// The error that the next read returns.
+    error: Option<io::Error>,
+}
+
+impl<'a> Inflater<'a> {
+    fn new(input: CountedInput<'a>, state: flate2::Decompress) -> Self {
+        Self {
+            input,
+            state,
+            ended: false,
+            error: None,
+        }
+    }
+}
+
+impl Read for Inflater<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.ended {
+            return self.error.take().map_or(Ok(0), Err);
+        }
+        let before = (self.state.total_in(), self.state.total_out());
+        let status = self
+            .state
+            .decompress(self.input.rest, buffer, flate2::FlushDecompress::None);
+        let read = (self.state.total_in() - before.0) as usize;
+        let written = (self.state.total_out() - before.1) as usize;
+        self.input.consume(read);
+        self.error = match status {
+            Ok(flate2::Status::StreamEnd) => None,
+            Ok(_) if written > 0 || buffer.is_empty() => return Ok(written),
+            Ok(_) => Some(io::ErrorKind::UnexpectedEof.into()),
+            Err(error) => Some(error.into()),
+        };
+        self.ended = true;
+        match self.error.take_if(|_| written == 0) {
+            Some(error) => Err(error),
+            None => Ok(written),
+        }
+    }
+}
+
 impl<'a> LayerDecoder<'a> {
     fn counted<'b>(&self, input: &'b [u8]) -> CountedInput<'b>
     where
@@ -225,9 +273,9 @@ impl<'a> LayerDecoder<'a> {
                 return;
             }
             members += 1;
-            let mut member = flate2::bufread::GzDecoder::new(self.counted(rest));
+            let mut member = Inflater::new(self.counted(rest), flate2::Decompress::new_gzip(15));
             self.read_all(&mut member);
-            rest = member.into_inner().rest;
+            rest = member.input.rest;
         }
     }
 
@@ -270,15 +318,22 @@ impl<'a> LayerDecoder<'a> {
 
     fn deflate(&mut self, input: &[u8]) {
         let is_zlib = matches!(input, [a, b, ..] if a & 0x0f == 8 && u16::from_be_bytes([*a, *b]).is_multiple_of(31));
-        if is_zlib {
-            self.read_all(flate2::bufread::ZlibDecoder::new(self.counted(input)));
-        }
-        if self.output.is_empty() {
-            self.stop = None;
-            self.consumed.set(0);
-            self.read_all(flate2::bufread::DeflateDecoder::new(self.counted(input)));
+        self.inflate(input, is_zlib);
+        if is_zlib && matches!(self.stop, Some(DecodeStop::Broken(_))) {
+            // Data without a header can begin like a header.
+            let (output, stop) = (std::mem::take(&mut self.output), self.stop.take());
+            self.inflate(input, false);
+            if self.stop.is_some() && !output.is_empty() {
+                (self.output, self.stop) = (output, stop);
+            }
         }
         self.detect_not_coded();
+    }
+
+    fn inflate(&mut self, input: &[u8], has_header: bool) {
+        self.consumed.set(0);
+        let state = flate2::Decompress::new(has_header);
+        self.read_all(Inflater::new(self.counted(input), state));
     }
 
     /// Detects input that is not encoded, for codings without a magic number. If decoding failed before it produced any

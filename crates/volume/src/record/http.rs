@@ -100,7 +100,9 @@ pub(crate) fn transfer_coding(head: &[u8]) -> TransferCoding {
 #[derive(Debug)]
 pub(crate) struct StoredChunks<'body> {
     rest: &'body [u8],
-    /// Whether the last chunk was reached and nothing follows it.
+    /// Whether all chunks so far have the form that every reader understands.
+    is_strict: bool,
+    /// Whether the last chunk was reached, nothing follows it, and every reader understands all chunks.
     pub(crate) complete: bool,
 }
 
@@ -108,6 +110,7 @@ impl<'body> StoredChunks<'body> {
     pub(crate) fn new(body: &'body [u8]) -> Self {
         Self {
             rest: body,
+            is_strict: true,
             complete: false,
         }
     }
@@ -117,12 +120,14 @@ impl<'body> Iterator for StoredChunks<'body> {
     type Item = &'body [u8];
 
     /// The data of the next chunk. Returns `None` at the last chunk or the first error. If the body ends inside a
-    /// chunk, the existing part of the chunk is returned.
+    /// chunk, the existing part of the chunk is returned. Accepts the same chunks as the fetch that stored them.
     fn next(&mut self) -> Option<&'body [u8]> {
-        let (size, start) = chunk_size(self.rest)?;
+        let strict = chunk_size(self.rest);
+        self.is_strict &= strict.is_some();
+        let (size, start) = strict.or_else(|| lenient_chunk_size(self.rest))?;
         let body = &self.rest[start..];
         if size == 0 {
-            self.complete = body == b"\r\n";
+            self.complete = self.is_strict && body == b"\r\n";
             self.rest = &[];
             return None;
         }
@@ -131,7 +136,12 @@ impl<'body> Iterator for StoredChunks<'body> {
             return Some(body);
         }
         let (data, rest) = body.split_at(size);
-        self.rest = rest.strip_prefix(b"\r\n").unwrap_or(&[]);
+        self.rest = if let Some(rest) = rest.strip_prefix(b"\r\n") {
+            rest
+        } else {
+            self.is_strict = false;
+            rest.strip_prefix(b"\n").unwrap_or(&[])
+        };
         Some(data)
     }
 }
@@ -153,6 +163,30 @@ fn chunk_size(bytes: &[u8]) -> Option<(usize, usize)> {
     Some((size, end + 1))
 }
 
+/// Like [`chunk_size`], but the line may be longer and may end with a line feed alone. Some servers send such lines, and
+/// the fetch accepts them.
+fn lenient_chunk_size(bytes: &[u8]) -> Option<(usize, usize)> {
+    const MAX_LINE: usize = 8 << 10;
+    let end = memchr(b'\n', &bytes[..bytes.len().min(MAX_LINE + 1)])?;
+    let line = bytes[..end].trim_ascii();
+    let count = line
+        .iter()
+        .take_while(|byte| byte.is_ascii_hexdigit())
+        .count();
+    let (digits, rest) = line.split_at(count);
+    let rest = rest.trim_ascii_start();
+    if !(1..=15).contains(&count) || !(rest.is_empty() || rest.starts_with(b";")) {
+        return None;
+    }
+    let size = usize::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
+    Some((size, end + 1))
+}
+
+/// Whether the fetch that stored this body parsed its beginning as a chunk.
+pub(crate) fn was_chunked(body: &[u8]) -> bool {
+    begins_like_a_chunk(body) || lenient_chunk_size(body).is_some()
+}
+
 /// Whether `body` consists of well-formed chunks whose data is `payload`.
 pub(crate) fn is_chunked_form_of(body: &[u8], payload: &[u8]) -> bool {
     let mut chunks = StoredChunks::new(body);
@@ -166,7 +200,7 @@ pub(crate) fn is_chunked_form_of(body: &[u8], payload: &[u8]) -> bool {
     chunks.complete && rest.is_empty()
 }
 
-/// The body without chunks, at most `cap` bytes, and whether the chunks are well formed.
+/// The body without chunks, at most `cap` bytes, and whether every reader understands the chunks.
 pub(crate) fn dechunk(body: &[u8], cap: usize) -> (Vec<u8>, bool) {
     let mut chunks = StoredChunks::new(body);
     let mut payload = Vec::with_capacity(body.len().min(cap));
@@ -253,6 +287,14 @@ mod tests {
             b"abcde"
         ));
         assert!(!is_chunked_form_of(b"3\r\nabc\r\n0\r\n\r\n", b"abcde"));
+        // Servers that end lines with a line feed alone. Other readers do not understand them, so the body is no
+        // original for duplicates.
+        let line_feeds = b"3\nabc\n2;x=y\nde\n0\n\n";
+        assert_eq!(dechunk(line_feeds, 100), (b"abcde".to_vec(), false));
+        assert!(!is_chunked_form_of(line_feeds, b"abcde"));
+        assert!(was_chunked(b"0\n\n") && !begins_like_a_chunk(b"0\n\n"));
+        let long = [b"3;", &[b'x'; 1000][..], b"\r\nabc\r\n0\r\n\r\n"].concat();
+        assert_eq!(dechunk(&long, 100), (b"abc".to_vec(), false));
         assert_eq!(
             dechunk(b"3\r\nabc\r\n9\r\nde", 100),
             (b"abcde".to_vec(), false)

@@ -139,7 +139,7 @@ impl WarcRecord {
         let body = source.http_body();
         if http::transfer_coding(&source.http_head()) == http::TransferCoding::Chunked {
             let (payload, _) = http::dechunk(&body, cap);
-            if !payload.is_empty() || http::begins_like_a_chunk(&body) {
+            if !payload.is_empty() || http::was_chunked(&body) {
                 return payload;
             }
         }

@@ -145,6 +145,26 @@ fn a_truncated_body_yields_its_beginning() {
     }
 }
 
+/// A stored block with five bytes, then a block of an invalid type.
+#[test]
+fn a_corrupt_body_yields_the_data_before_the_fault() {
+    let deflated = b"\x00\x05\x00\xfa\xffhello\x07";
+    let gzip_header = b"\x1f\x8b\x08\0\0\0\0\0\0\xff";
+    for (coding, header) in [
+        (ContentCoding::Gzip, &gzip_header[..]),
+        (ContentCoding::Deflate, b"\x78\x01"),
+        (ContentCoding::Deflate, b""),
+    ] {
+        let coded = [header, deflated].concat();
+        let (body, remarks) = decode(&[coding], &coded.into(), MAX_SIZE);
+        assert_eq!(&body[..], b"hello", "{coding:?}");
+        assert!(
+            matches!(&remarks[..], [ResponseRemark::DecodeError { .. }]),
+            "{coding:?}: {remarks:?}"
+        );
+    }
+}
+
 #[test]
 fn truncated_and_corrupt_bodies_do_not_panic() {
     let data = &sample()[..3000];
