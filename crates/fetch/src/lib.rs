@@ -61,6 +61,8 @@ mod cookies;
 mod dns;
 mod failure;
 mod fetcher;
+#[doc(hidden)]
+pub mod fuzzing;
 mod http;
 mod limits;
 #[cfg(test)]

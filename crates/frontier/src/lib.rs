@@ -80,6 +80,8 @@ pub mod blocked;
 pub mod codec;
 pub mod embedded;
 pub mod error;
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod hop;
 pub mod options;
 pub mod outcome;

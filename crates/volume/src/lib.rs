@@ -56,6 +56,8 @@ mod duplicates;
 mod error;
 mod exchange;
 mod files;
+#[doc(hidden)]
+pub mod fuzzing;
 mod index;
 mod location;
 mod options;

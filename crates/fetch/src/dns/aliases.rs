@@ -13,9 +13,9 @@ use hickory_resolver::proto::rr::{Name, RData, Record};
 const MAX_ALIASES: usize = 11;
 
 /// The aliases that one look-up has followed so far.
-pub(super) struct AliasChain {
+pub(crate) struct AliasChain {
     /// The last name of the chain so far, which is the next to query.
-    pub(super) name: Name,
+    pub(crate) name: Name,
     aliases: usize,
     /// The smallest TTL of the records followed so far, in seconds.
     ttl: u32,
@@ -23,7 +23,7 @@ pub(super) struct AliasChain {
 
 /// The result of following the records of an answer.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum ChainStep {
+pub(crate) enum ChainStep {
     /// The addresses, and the TTL of the chain in seconds.
     Addresses(Vec<IpAddr>, u32),
     /// The answer ends with an alias, which must be queried.
@@ -33,7 +33,7 @@ pub(super) enum ChainStep {
 }
 
 impl AliasChain {
-    pub(super) fn new(name: Name) -> AliasChain {
+    pub(crate) fn new(name: Name) -> AliasChain {
         AliasChain {
             name,
             aliases: 0,
@@ -42,7 +42,7 @@ impl AliasChain {
     }
 
     /// Follows the aliases in an answer. Its records may have any order.
-    pub(super) fn follow(&mut self, records: &[Record]) -> ChainStep {
+    pub(crate) fn follow(&mut self, records: &[Record]) -> ChainStep {
         let mut next = ChainStep::NoAddress;
         loop {
             let addresses = self.addresses(records);

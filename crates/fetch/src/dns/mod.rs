@@ -4,7 +4,7 @@
 //! answers, `in_flight.rs` merges concurrent look-ups of one name, `name_servers.rs` sends the queries, `aliases.rs`
 //! follows CNAME records, `lookup_result.rs` combines IPv4 and IPv6 results.
 
-mod aliases;
+pub(crate) mod aliases;
 mod cache;
 mod circuit_breaker;
 mod in_flight;

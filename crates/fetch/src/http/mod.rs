@@ -4,7 +4,7 @@
 //! response. `head.rs`, `headers.rs`, `framing.rs` and `chunks.rs` parse the response, `content_coding.rs` decompresses
 //! its body, `date.rs` parses dates in its headers, and `response.rs` has the result.
 
-mod chunks;
+pub(crate) mod chunks;
 pub(crate) mod content_coding;
 pub(crate) mod date;
 pub(crate) mod exchange;

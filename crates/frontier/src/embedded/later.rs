@@ -16,7 +16,7 @@ use crate::{Claim, Outcome, PageRecord, Pending, VisitOrder, Waiting};
 const BLOCK: usize = 256;
 
 /// Decode a block: pages with their due times.
-fn read_later(text: &[u8], fixed: &[u8]) -> Option<Vec<(i64, Pending)>> {
+pub(super) fn read_later(text: &[u8], fixed: &[u8]) -> Option<Vec<(i64, Pending)>> {
     let (mut text, mut fixed) = (Reader::new(text), Reader::new(fixed));
     let mut pages = Vec::with_capacity(fixed.rest().len() / 8);
     while !text.is_empty() {

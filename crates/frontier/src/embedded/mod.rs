@@ -29,6 +29,7 @@ mod claims;
 mod connection;
 mod explain;
 mod facts;
+pub(crate) mod fuzzing;
 mod gather;
 mod inbox;
 mod journal;

@@ -23,7 +23,7 @@ mod present {
 }
 
 /// Append a record to a block. `time` is the time of the previous record.
-fn put_record(block: &mut BlockBuffer, record: &PageRecord, time: i64) {
+pub(super) fn put_record(block: &mut BlockBuffer, record: &PageRecord, time: i64) {
     let fixed = &mut block.fixed;
     fixed.extend_from_slice(&record.key.0.to_le_bytes());
     let mut fields = 0;
@@ -138,7 +138,7 @@ fn read_record(text: &mut Reader<'_>, fixed: &mut Reader<'_>, time: i64) -> Opti
     })
 }
 
-fn read_block(text: &[u8], fixed: &[u8]) -> Option<Vec<PageRecord>> {
+pub(super) fn read_block(text: &[u8], fixed: &[u8]) -> Option<Vec<PageRecord>> {
     let (mut text, mut fixed) = (Reader::new(text), Reader::new(fixed));
     let mut records = Vec::new();
     let mut time = 0;
