@@ -56,6 +56,9 @@ pub(crate) struct Settings {
     /// Named set of configuration values; `aranha config profiles` lists them [default: default]
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
+    /// Set any configuration value, such as crawl.pause_factor=0.5 (repeatable)
+    #[arg(long, value_name = "SECTION.KEY=VALUE")]
+    set: Vec<String>,
 
     /// Which links to follow: page (none), prefix (in the directory of a seed), host, domain, any [default: host]
     #[arg(long, value_name = "REACH", value_parser = ["page", "prefix", "host", "domain", "any"], help_heading = "What to crawl")]
@@ -149,6 +152,7 @@ impl Settings {
             profile: self.profile.clone(),
             files: collection.into_iter().chain(self.config.clone()).collect(),
             flags: FlagValues::default(),
+            settings: self.set.clone(),
         };
         layers.flags = if exists && self.has_filters() {
             // Errors in the files are ignored here: they are reported when the caller loads all layers.
@@ -191,7 +195,12 @@ impl Settings {
 
     /// The settings that a new collection saves: without limits, `--continuous` and `--log`.
     pub(crate) fn lasting(&self) -> Self {
+        let lasts = |text: &&String| {
+            let key = text.split('=').next().unwrap_or_default();
+            !ONE_CRAWL_KEYS.contains(&key.trim())
+        };
         Self {
+            set: self.set.iter().filter(lasts).cloned().collect(),
             pages: None,
             time: None,
             until: None,
@@ -265,6 +274,15 @@ impl Settings {
         flags
     }
 }
+
+/// Keys whose values on the command line apply to one crawl only.
+const ONE_CRAWL_KEYS: [&str; 5] = [
+    "crawl.pages",
+    "crawl.time",
+    "crawl.size",
+    "crawl.continuous",
+    "log.level",
+];
 
 const NONE: &str = "none";
 

@@ -190,6 +190,93 @@ fn config_show_reads_the_file_of_the_collection() {
     run.status(0);
 }
 
+#[test]
+fn set_sets_any_value_on_every_command_with_config() {
+    let run = aranha(&[
+        "config",
+        "show",
+        "--json",
+        "--pause",
+        "1s",
+        "--set",
+        "crawl.pause=7s",
+        "--set",
+        "crawl.pause_factor = 0.5",
+        "--set",
+        "crawl.tlds=[\"pt\", \"br\"]",
+        "--set",
+        "crawl.product=My-Bot",
+        "--set",
+        "profile=vn2006",
+        "--set",
+        "parasite.queries=true",
+    ])
+    .input("");
+    let all: serde_json::Value = serde_json::from_str(&run.stdout_text()).expect("stdout is JSON");
+    for (key, value) in [
+        ("crawl.pause", serde_json::json!("7s")),
+        ("crawl.pause_factor", serde_json::json!(0.5)),
+        ("crawl.tlds", serde_json::json!(["pt", "br"])),
+        ("crawl.product", serde_json::json!("My-Bot")),
+        ("profile", serde_json::json!("vn2006")),
+        ("proxy_cache.queries", serde_json::json!(true)),
+    ] {
+        assert_eq!(all[key]["value"], value, "{key}");
+        assert_eq!(all[key]["origin"], "flag --set", "{key}");
+    }
+    run.stderr("warning: --set: `parasite` is now `proxy_cache`; the old name will be removed\n")
+        .status(0);
+
+    aranha(&[
+        "url",
+        "canon",
+        "--set",
+        "url.drop_index=true",
+        "https://example.org/a/index.html",
+    ])
+    .input("")
+    .stdout("https://example.org/a/\n")
+    .status(0);
+}
+
+#[test]
+fn errors_in_set_name_the_key() {
+    let check = |setting: &str, stderr: &str| {
+        aranha(&["config", "show", "--set", setting])
+            .input("")
+            .stdout("")
+            .stderr(stderr)
+            .status(2);
+    };
+    check(
+        "crawl.puase=1s",
+        "error: --set crawl.puase: unknown key `puase`\nhint: did you mean `pause`?\n",
+    );
+    check(
+        "pause=1s",
+        "error: --set pause: unknown key `pause`\nhint: `pause` belongs in [crawl]\n",
+    );
+    check(
+        "crawl.sites=many",
+        "error: --set crawl.sites: invalid type: string \"many\", expected a whole number\n\
+         hint: `aranha config show` prints every key with a valid value\n",
+    );
+    check(
+        "crawl.tlds=pt",
+        "error: --set crawl.tlds: invalid type: string \"pt\", expected a sequence\n\
+         hint: write a list as 'crawl.tlds=[\"…\", \"…\"]'\n",
+    );
+    check(
+        "crawl.sites",
+        "error: --set: expected SECTION.KEY=VALUE\n\
+         hint: for example crawl.pause=5s; `aranha config show` lists the keys\n",
+    );
+    check(
+        "crawl.sites=0",
+        "error: crawl.sites (flag --set): the value is 0, so no site could be visited\nhint: use 1 or more\n",
+    );
+}
+
 /// Runs `config check` on a file with this text. `FILE` stands for its path in the expected output.
 #[track_caller]
 fn config_check(text: &str, stdout: &str, stderr: &str, status: i32) {

@@ -42,6 +42,9 @@ pub(crate) struct Canon {
     /// Use the URL rules of this profile
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
+    /// Set a configuration value, such as url.drop_index=false (repeatable)
+    #[arg(long, value_name = "SECTION.KEY=VALUE")]
+    set: Vec<String>,
     #[command(flatten)]
     output: JsonLinesArg,
 }
@@ -51,6 +54,7 @@ pub(crate) fn run(command: Command) -> Result<ExitStatus, CommandError> {
     let layers = Layers {
         profile: canon.profile,
         files: canon.config.into_iter().collect(),
+        settings: canon.set,
         ..Layers::default()
     };
     let (config, _) = settings::load(&layers)?;

@@ -24,6 +24,7 @@ mod scripted_site;
 mod seeds;
 mod sitemaps;
 mod status;
+mod set_flag;
 #[path = "../support/mod.rs"]
 mod support;
 mod tracking;

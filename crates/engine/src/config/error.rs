@@ -65,13 +65,15 @@ pub enum ConfigError {
         /// A suggested correction.
         hint: Option<String>,
     },
-    /// The value of a flag has the wrong type.
+    /// The value of a flag has the wrong type, or `--set` names an unknown key.
     #[error("{flag}: {sentence}")]
     Flag {
         /// The flag, with its dashes.
         flag: String,
         /// The problem.
         sentence: String,
+        /// A suggested correction.
+        hint: Option<String>,
     },
     /// The profile does not exist.
     #[error("there is no profile named `{name}`")]
@@ -102,12 +104,14 @@ impl ConfigError {
     /// A suggested correction.
     pub fn hint(&self) -> Option<&str> {
         match self {
-            Self::File { hint, .. } | Self::Value { hint, .. } => hint.as_deref(),
+            Self::File { hint, .. } | Self::Value { hint, .. } | Self::Flag { hint, .. } => {
+                hint.as_deref()
+            }
             Self::Profile { hint, .. } => Some(hint),
             Self::List { .. } => Some(
                 "one entry per line: a URL, a domain, an IP address or a range such as 192.0.2.0/24",
             ),
-            Self::Read { .. } | Self::ReadList { .. } | Self::Flag { .. } | Self::Layers(_) => None,
+            Self::Read { .. } | Self::ReadList { .. } | Self::Layers(_) => None,
         }
     }
 }

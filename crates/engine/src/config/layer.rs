@@ -4,6 +4,7 @@
 //! position of its key or value in the file.
 
 use std::fs;
+use std::ops::Range;
 use std::path::Path;
 
 use serde::Deserialize as _;
@@ -40,6 +41,10 @@ impl FlagValues {
     }
 }
 
+/// The flag that sets any value.
+const SET_FLAG: &str = "--set";
+const SET_HINT: &str = "for example crawl.pause=5s; `aranha config show` lists the keys";
+
 /// A valid layer.
 #[derive(Debug, Default)]
 pub(super) struct ConfigLayer {
@@ -63,8 +68,11 @@ impl ConfigLayer {
         } = read(&text).map_err(|error| locate(path, &text, &error))?;
         make_paths_absolute(&mut table, path);
         let renamed = |name: OldName| Renamed {
-            path: path.to_owned(),
-            line: line_and_column(&text, name.span.start).0,
+            place: format!(
+                "{}, line {}",
+                path.display(),
+                line_and_column(&text, name.span.start).0
+            ),
             old: name.old,
             new: name.new,
         };
@@ -119,8 +127,51 @@ impl ConfigLayer {
             Err(error) => Err(ConfigError::Flag {
                 flag: setting.flag.clone(),
                 sentence: plain_types(error.message()),
+                hint: None,
             }),
         }
+    }
+
+    /// Reads one `section.key=value` of the flag `--set`. The value is TOML; anything else is taken as a string, so that
+    /// strings need no quotation marks.
+    pub(super) fn setting(text: &str) -> Result<Self, ConfigError> {
+        let Some((key, value)) = text.split_once('=').map(|(k, v)| (k.trim(), v.trim())) else {
+            return Err(ConfigError::Flag {
+                flag: SET_FLAG.to_owned(),
+                sentence: "expected SECTION.KEY=VALUE".to_owned(),
+                hint: Some(SET_HINT.to_owned()),
+            });
+        };
+        let as_toml = format!("{key} = {value}");
+        let as_string = format!("{key} = {}", Value::from(value));
+        let document = match read(&as_toml) {
+            Ok(document) => document,
+            Err(error) => read(&as_string).map_err(|as_string_error| {
+                let is_toml = DeTable::parse(&as_toml).is_ok();
+                set_error(key, if is_toml { &error } else { &as_string_error })
+            })?,
+        };
+        let Document {
+            mut table,
+            leaves,
+            old_names,
+        } = document;
+        // Relative paths are relative to the current folder.
+        make_paths_absolute(&mut table, Path::new(SET_FLAG));
+        let origin = || Origin::Flag(SET_FLAG.to_owned());
+        let renamed = |name: OldName| Renamed {
+            place: SET_FLAG.to_owned(),
+            old: name.old,
+            new: name.new,
+        };
+        Ok(Self {
+            table,
+            origins: leaves
+                .into_iter()
+                .map(|leaf| (leaf.key, origin()))
+                .collect(),
+            renamed: old_names.into_iter().map(renamed).collect(),
+        })
     }
 
     /// The profile that this layer names.
@@ -190,17 +241,36 @@ fn make_paths_absolute(table: &mut Table, path: &Path) {
     }
 }
 
-fn locate(path: &Path, text: &str, error: &DocumentError) -> ConfigError {
-    let (span, (sentence, hint)) = match error {
-        DocumentError::Toml(error) => (error.span(), explain(error.message())),
-        DocumentError::Both(OldName { old, new, span }) => {
-            let sentence = format!("`{old}` is the old name of `{new}`, which is set too");
-            (
+impl DocumentError {
+    /// The byte range of the problem, a sentence and a hint.
+    fn explain(&self) -> (Option<Range<usize>>, String, Option<String>) {
+        match self {
+            Self::Toml(error) => {
+                let (sentence, hint) = explain(error.message());
+                (error.span(), sentence, hint)
+            }
+            Self::Both(OldName { old, new, span }) => (
                 Some(span.clone()),
-                (sentence, Some(format!("remove `{old}`"))),
-            )
+                format!("`{old}` is the old name of `{new}`, which is set too"),
+                Some(format!("remove `{old}`")),
+            ),
         }
-    };
+    }
+}
+
+fn set_error(key: &str, error: &DocumentError) -> ConfigError {
+    let (_, sentence, hint) = error.explain();
+    let is_list = sentence.ends_with("expected a sequence");
+    let list_hint = || format!("write a list as '{key}=[\"…\", \"…\"]'");
+    ConfigError::Flag {
+        flag: format!("{SET_FLAG} {key}"),
+        sentence,
+        hint: hint.or_else(|| is_list.then(list_hint)),
+    }
+}
+
+fn locate(path: &Path, text: &str, error: &DocumentError) -> ConfigError {
+    let (span, sentence, hint) = error.explain();
     let (line, column) = line_and_column(text, span.map_or(0, |span| span.start));
     let position = FilePosition {
         path: path.to_owned(),

@@ -14,7 +14,13 @@ pub(super) fn load(layers: &Layers) -> Result<(Config, Origins), ConfigError> {
         .iter()
         .map(|path| ConfigLayer::file(path))
         .collect::<Result<Vec<_>, _>>()?;
-    let named = files.iter().rev().find_map(ConfigLayer::named_profile);
+    let settings = layers
+        .settings
+        .iter()
+        .map(|text| ConfigLayer::setting(text))
+        .collect::<Result<Vec<_>, _>>()?;
+    let by_rank = settings.iter().rev().chain(files.iter().rev());
+    let named = by_rank.filter_map(ConfigLayer::named_profile).next();
     let profile = find_profile(layers.profile.as_deref().or(named))?;
     let flags = ConfigLayer::flags(&layers.flags)?;
 
@@ -23,6 +29,7 @@ pub(super) fn load(layers: &Layers) -> Result<(Config, Origins), ConfigError> {
     for layer in std::iter::once(ConfigLayer::profile(profile))
         .chain(files)
         .chain(flags)
+        .chain(settings)
     {
         overlay(&mut table, layer.table);
         origins.add_renamed(layer.renamed);

@@ -113,6 +113,8 @@ pub struct Layers {
     pub files: Vec<PathBuf>,
     /// Values from the command line.
     pub flags: FlagValues,
+    /// Values from the flag `--set`, each `section.key=value`. They override `flags`.
+    pub settings: Vec<String>,
 }
 
 impl Config {

@@ -6,7 +6,6 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
-use std::path::PathBuf;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -44,13 +43,11 @@ pub(super) const RENAMED: &[Rename] = &[
     ("proxy_cache", "again", "min_interval"),
 ];
 
-/// An old key name in a configuration file. Its `Display` is the warning, without the `warning: ` prefix.
+/// An old key name in a configuration file or in `--set`. Its `Display` is the warning, without the `warning: ` prefix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Renamed {
-    /// The configuration file.
-    pub path: PathBuf,
-    /// Line of the old name, counted from 1.
-    pub line: usize,
+    /// The configuration file and the line of the old name, or the flag.
+    pub place: String,
     /// The old dotted key.
     pub old: String,
     /// The current dotted key.
@@ -59,16 +56,10 @@ pub struct Renamed {
 
 impl fmt::Display for Renamed {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            path,
-            line,
-            old,
-            new,
-        } = self;
+        let Self { place, old, new } = self;
         write!(
             formatter,
-            "{}, line {line}: `{old}` is now `{new}`; the old name will be removed",
-            path.display()
+            "{place}: `{old}` is now `{new}`; the old name will be removed"
         )
     }
 }
