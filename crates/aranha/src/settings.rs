@@ -56,7 +56,7 @@ pub(crate) struct Settings {
     /// Named set of configuration values; `aranha config profiles` lists them [default: default]
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
-    /// Set any configuration value, such as crawl.pause_factor=0.5 (repeatable)
+    /// Set any configuration value, such as crawl.pause=5s (repeatable)
     #[arg(long, value_name = "SECTION.KEY=VALUE")]
     set: Vec<String>,
 
@@ -136,6 +136,13 @@ pub(crate) struct Settings {
     /// Also connect to private, loopback and other special addresses
     #[arg(long, help_heading = "Network")]
     allow_private: bool,
+
+    /// Obey or ignore robots.txt on the hosts that --own-host names; on all other hosts it is obeyed [default: obey]
+    #[arg(long, value_name = "POLICY", value_parser = ["obey", "ignore"], help_heading = "Network")]
+    robots: Option<String>,
+    /// Name a host of your own, such as example.org, or .example.org with all subdomains (repeatable)
+    #[arg(long, value_name = "HOST", help_heading = "Network")]
+    own_host: Vec<String>,
 
     /// Leave out `--continuous` and `--log`, which apply to one crawl only.
     #[arg(skip)]
@@ -259,6 +266,8 @@ impl Settings {
             ("--limit-rate", "crawl.limit_rate", self.limit_rate.clone()),
             ("--log", "log.level", log.map(Value::from)),
             ("--contact", "crawl.contact", text(&self.contact)),
+            ("--robots", "crawl.robots", text(&self.robots)),
+            ("--own-host", "crawl.own_hosts", list(&self.own_host)),
             ("--user-agent", "fetch.user_agent", text(&self.user_agent)),
             ("--resolver", "fetch.resolvers", list(&resolvers)),
             (

@@ -42,7 +42,7 @@ pub(crate) struct Canon {
     /// Use the URL rules of this profile
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
-    /// Set a configuration value, such as url.drop_index=false (repeatable)
+    /// Set a configuration value (repeatable)
     #[arg(long, value_name = "SECTION.KEY=VALUE")]
     set: Vec<String>,
     #[command(flatten)]

@@ -113,6 +113,10 @@ fn limits(config: &Config) -> String {
 
 fn robots(config: &Config, url: &CanonUrl, known: &Explanation) -> Option<(bool, String)> {
     let file = known.facts.as_ref()?.robots.as_ref()?;
+    if config.crawl.ignores_robots(url.host()) {
+        let reason = "crawl.own_hosts names the host, and crawl.robots is `ignore`";
+        return Some((true, reason.to_owned()));
+    }
     let fetched = format!("{} of {} UTC", file.url, calendar::date_time(file.fetched));
     let status = (file.status != 0).then_some(file.status);
     Some(match aranha_robots::access(status) {

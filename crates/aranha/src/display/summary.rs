@@ -111,6 +111,12 @@ fn lines(summary: &Summary, folder: &str) -> Vec<String> {
             ),
         );
     }
+    if !summary.robots_ignored_on.is_empty() {
+        row(
+            "robots.txt",
+            format!("ignored on {}", summary.robots_ignored_on.join(", ")),
+        );
+    }
     row(
         "total",
         format!(
@@ -232,6 +238,7 @@ mod tests {
             status,
             failed_seed: None,
             took: Duration::from_millis(10_050),
+            robots_ignored_on: vec!["example.org".to_owned()],
         };
         let expected = "\
 Finished after 10s.
@@ -242,6 +249,7 @@ Finished after 10s.
   blocked    1 site with 65 pages (aranha status --blocked -c example)
   no content 3 \"not found\" with status 200, 0 \"browser not supported\"
   errors     42 HTTP errors, 4 no answer, 65 disallowed by robots.txt
+  robots.txt ignored on example.org
   total      1,234 pages done, 0 queued, 4 waiting for a retry, on 1 site
 hint: the next retry is due at 2026-11-15 17:48:00 UTC; `aranha crawl -c example` continues";
         assert_eq!(lines(&summary, "example").join("\n"), expected);

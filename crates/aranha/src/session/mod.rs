@@ -16,6 +16,7 @@ mod stop_signals;
 
 use std::path::Path;
 
+use aranha_engine::config::RobotsPolicy;
 use aranha_engine::{Clock, Collection, Config, Node, Reason, Source, Stop, Summary, Tally};
 use aranha_frontier::{Embedded, Frontier, Seed, VisitOrder};
 use aranha_units::calendar;
@@ -91,6 +92,7 @@ impl Session<'_> {
         logging::start("log.level", &config.log.level)?;
         raise_open_file_limit();
         warn_about_connections(&config, mode);
+        warn_about_robots(&config, mode);
         if !resumed && collection::has_other_files(folder) {
             mode.message(&format!(
                 "warning: `{name}` has other files; the collection is created beside them"
@@ -152,6 +154,13 @@ fn warn_about_connections(config: &Config, mode: OutputMode) {
     let crawl = &config.crawl;
     if crawl.connections > 1 && !crawl.pause.is_zero() {
         mode.message("warning: crawl.connections has no effect with a pause; set --pause 0");
+    }
+}
+
+fn warn_about_robots(config: &Config, mode: OutputMode) {
+    if config.crawl.robots == RobotsPolicy::Ignore {
+        let hosts = config.crawl.own_hosts.join(", ");
+        mode.message(&format!("warning: robots.txt is ignored on {hosts}"));
     }
 }
 

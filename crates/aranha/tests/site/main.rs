@@ -22,9 +22,9 @@ mod rules;
 #[path = "../scripted_site/mod.rs"]
 mod scripted_site;
 mod seeds;
+mod set_flag;
 mod sitemaps;
 mod status;
-mod set_flag;
 #[path = "../support/mod.rs"]
 mod support;
 mod tracking;

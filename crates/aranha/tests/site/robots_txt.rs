@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::scripted_site::{
     ScriptedSite, crawl, links, page, run, run_with_failures, run_without_answer, status,
 };
-use crate::support::{aranha, assert_status};
+use crate::support::{aranha, archive_text, assert_status};
 use crate::{outcomes, settings};
 
 /// A robots.txt file with a wrong Content-Encoding is still read. A file that ends too early allows no page, because
@@ -57,6 +57,67 @@ fn robots_txt_is_obeyed_for_the_user_agent_that_is_sent() {
     let message = String::from_utf8_lossy(&output.stderr);
     let expected = "does not contain the product token `aranha`";
     assert!(message.contains(expected), "{message}");
+}
+
+/// robots.txt is ignored only on hosts that the user names, and the summary and the archive say so.
+#[test]
+fn robots_txt_can_be_ignored_on_own_hosts_only() {
+    let own = ScriptedSite::start(|path, _, _| match path {
+        "/robots.txt" => page("User-agent: *\nDisallow: /private\nCrawl-delay: 30\n"),
+        "/" => page("<meta name=robots content=nofollow><a href=/private>p</a>"),
+        _ => page(path),
+    });
+    let other = ScriptedSite::start(|path, _, _| match path {
+        "/robots.txt" => page("User-agent: *\nDisallow: /private\n"),
+        _ => page(path),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    let other_seed = format!("http://localhost:{}/private", other.port);
+    let mut command = aranha();
+    command.args(["crawl", &own.url("/"), &other_seed, "--json", "-c"]);
+    command
+        .arg(&collection)
+        .args(["--allow-private", "--pause", "0"]);
+    command.args(["--robots", "ignore", "--own-host", "127.0.0.1"]);
+    let output = command
+        .args(["--set", "crawl.soft_404=false"])
+        .output()
+        .unwrap();
+    assert_status(&output, 0);
+    assert_eq!(own.requests(), ["/", "/private"]);
+    assert_eq!(other.requests(), Vec::<String>::new());
+    let events = String::from_utf8(output.stdout).unwrap();
+    let end: serde_json::Value = serde_json::from_str(events.lines().last().unwrap()).unwrap();
+    assert_eq!(end["robots_ignored_on"], serde_json::json!(["127.0.0.1"]));
+
+    let text = archive_text(&collection);
+    let expected = "robots: ignore on the operator's own hosts (127.0.0.1), obey elsewhere\r\n";
+    assert!(text.contains(expected), "{text}");
+
+    let mut command = aranha();
+    command.args(["why", &own.url("/private"), "-c"]);
+    let why = command.arg(&collection).output().unwrap();
+    let why = String::from_utf8(why.stdout).unwrap();
+    assert!(
+        why.contains("allowed: crawl.own_hosts names the host"),
+        "{why}"
+    );
+}
+
+#[test]
+fn robots_txt_is_not_ignored_without_an_own_host() {
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    let mut command = crawl(&collection, "http://127.0.0.1:9/");
+    let output = command.args(["--robots", "ignore"]).output().unwrap();
+    assert_status(&output, 2);
+    assert_eq!(
+        String::from_utf8_lossy(&output.stderr),
+        "error: crawl.robots (flag --robots): robots.txt can be ignored on your own hosts only, and crawl.own_hosts is empty\n\
+         hint: name each of your hosts with --own-host\n"
+    );
+    assert!(!collection.exists());
 }
 
 #[test]

@@ -171,3 +171,14 @@ pub fn assert_valid(folder: &Path) {
         .expect("warcio runs");
     assert_status(&output, 0);
 }
+
+/// The uncompressed text of all volumes of a collection.
+pub fn archive_text(folder: &Path) -> String {
+    let mut bytes = Vec::new();
+    for volume in volumes(folder) {
+        let compressed = std::fs::File::open(volume).expect("the volume can be opened");
+        let mut records = flate2::read::MultiGzDecoder::new(compressed);
+        std::io::Read::read_to_end(&mut records, &mut bytes).expect("the volume is gzip");
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}

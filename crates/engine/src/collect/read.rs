@@ -107,7 +107,9 @@ fn read_body(
         summary.flags = summary.flags.with(Flags::NOFOLLOW);
     }
     add(&context.counters().links, content.links.len() as u64);
-    if lease.is_some() && !directives.nofollow && (200..300).contains(&response.status) {
+    let is_nofollow =
+        directives.nofollow && !context.config().crawl.ignores_robots(task.url.host());
+    if lease.is_some() && !is_nofollow && (200..300).contains(&response.status) {
         page.links = extract(context, lease, &content, &task.page, &task.url);
     }
     let metadata = metadata(&task.page, summary, Some(&content), modified, fetched);

@@ -2,7 +2,7 @@
 
 use super::derive::has_product;
 use super::error::ConfigError;
-use super::{Config, CrawlOptions, Origins};
+use super::{Config, CrawlOptions, Origins, RobotsPolicy};
 
 /// Checks the configuration. Returns the first error, with the key and its origin.
 pub(super) fn check(config: &Config, origins: &Origins) -> Result<(), ConfigError> {
@@ -111,6 +111,28 @@ const CHECKS: &[(&str, ValueCheck)] = &[
             crawl.tlds.iter().all(good),
             "is not a list of top-level domains",
             "for example [\"pt\", \"br\"]",
+        )
+    }),
+    ("crawl.own_hosts", |crawl| {
+        let good = |host: &String| {
+            let is_address = host.trim_matches(['[', ']']).contains("::");
+            let domain = host.strip_prefix('.');
+            !host.is_empty()
+                && !host.contains(['/', ' ', '*'])
+                && (is_address || !host.contains(':'))
+                && domain.is_none_or(|domain| domain.contains('.'))
+        };
+        require(
+            crawl.own_hosts.iter().all(good),
+            "is not a list of hosts",
+            "for example [\"example.org\", \".example.net\"], without scheme and port; a leading dot includes subdomains",
+        )
+    }),
+    ("crawl.robots", |crawl| {
+        require(
+            crawl.robots == RobotsPolicy::Obey || !crawl.own_hosts.is_empty(),
+            "robots.txt can be ignored on your own hosts only, and crawl.own_hosts is empty",
+            "name each of your hosts with --own-host",
         )
     }),
     ("crawl.product", |crawl| {

@@ -90,6 +90,10 @@ pub struct CrawlOptions {
     /// Web page or mail address of the operator, sent with every request (N9). It becomes part of `fetch.user_agent`
     /// and `fetch.from` if these are not set.
     pub contact: String,
+    /// What robots.txt and robots meta tags mean on the hosts in `own_hosts`. On all other hosts they are obeyed.
+    pub robots: RobotsPolicy,
+    /// Hosts that belong to the user; `.example.org` includes all subdomains.
+    pub own_hosts: Vec<String>,
     /// Follow links marked `rel=nofollow`. A robots meta tag with nofollow is always obeyed.
     pub follow_nofollow: bool,
     /// Read the sitemaps that robots.txt names.
@@ -127,11 +131,41 @@ impl Default for CrawlOptions {
             continuous: false,
             product: "aranha".to_owned(),
             contact: String::new(),
+            robots: RobotsPolicy::Obey,
+            own_hosts: Vec::new(),
             follow_nofollow: false,
             sitemaps: true,
             soft_404: true,
         }
     }
+}
+
+impl CrawlOptions {
+    /// The user's own hosts, if robots.txt is ignored there.
+    pub(crate) fn robots_ignored_on(&self) -> Vec<String> {
+        match self.robots {
+            RobotsPolicy::Obey => Vec::new(),
+            RobotsPolicy::Ignore => self.own_hosts.clone(),
+        }
+    }
+
+    /// Whether robots.txt and robots meta tags are ignored on this host.
+    pub fn ignores_robots(&self, host: &str) -> bool {
+        // A host with and without `www.` is one site.
+        let bare = |host: &str| host.strip_prefix("www.").unwrap_or(host).to_owned();
+        let is_own = |entry: &String| host_matches(&bare(entry), &bare(host));
+        self.robots == RobotsPolicy::Ignore && self.own_hosts.iter().any(is_own)
+    }
+}
+
+/// What robots.txt and robots meta tags mean on the user's own hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RobotsPolicy {
+    /// They are obeyed.
+    Obey,
+    /// They are ignored: Disallow, Crawl-delay and the directive nofollow of a page have no effect.
+    Ignore,
 }
 
 /// Limits beyond which a site is treated as a trap (D5; Viuva Negra 5.4): its links are no longer followed, and its
@@ -211,22 +245,21 @@ impl ProxyCacheOptions {
 
     /// Whether `hosts` accepts this host.
     pub fn allows(&self, host: &str) -> bool {
-        self.hosts.is_empty()
-            || self
-                .hosts
-                .iter()
-                .any(|entry| match entry.strip_prefix('.') {
-                    None => host.eq_ignore_ascii_case(entry),
-                    Some(domain) => {
-                        let above = host.len().checked_sub(domain.len());
-                        above.is_some_and(|at| {
-                            host.is_char_boundary(at)
-                                && host[at..].eq_ignore_ascii_case(domain)
-                                && (at == 0 || host[..at].ends_with('.'))
-                        })
-                    }
-                })
+        self.hosts.is_empty() || self.hosts.iter().any(|entry| host_matches(entry, host))
     }
+}
+
+/// Whether an entry of a list of hosts names this host. `.example.org` names `example.org` and all its subdomains.
+fn host_matches(entry: &str, host: &str) -> bool {
+    let Some(domain) = entry.strip_prefix('.') else {
+        return host.eq_ignore_ascii_case(entry);
+    };
+    let above = host.len().checked_sub(domain.len());
+    above.is_some_and(|at| {
+        host.is_char_boundary(at)
+            && host[at..].eq_ignore_ascii_case(domain)
+            && (at == 0 || host[..at].ends_with('.'))
+    })
 }
 
 /// Logs of the crawl.
@@ -252,6 +285,29 @@ impl Default for LogOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn robots_are_ignored_on_own_hosts_only() {
+        let crawl = CrawlOptions {
+            robots: RobotsPolicy::Ignore,
+            own_hosts: vec!["example.org".to_owned(), ".example.com".to_owned()],
+            ..CrawlOptions::default()
+        };
+        for (host, ignored) in [
+            ("example.org", true),
+            ("www.example.org", true),
+            ("a.example.org", false),
+            ("a.example.com", true),
+            ("example.net", false),
+        ] {
+            assert_eq!(crawl.ignores_robots(host), ignored, "{host}");
+        }
+        let obeyed = CrawlOptions {
+            robots: RobotsPolicy::Obey,
+            ..crawl
+        };
+        assert!(!obeyed.ignores_robots("example.org"));
+    }
 
     #[test]
     fn hosts_and_their_subdomains_are_matched() {

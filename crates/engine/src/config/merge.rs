@@ -19,8 +19,8 @@ pub(super) fn load(layers: &Layers) -> Result<(Config, Origins), ConfigError> {
         .iter()
         .map(|text| ConfigLayer::setting(text))
         .collect::<Result<Vec<_>, _>>()?;
-    let by_rank = settings.iter().rev().chain(files.iter().rev());
-    let named = by_rank.filter_map(ConfigLayer::named_profile).next();
+    let mut by_rank = settings.iter().rev().chain(files.iter().rev());
+    let named = by_rank.find_map(ConfigLayer::named_profile);
     let profile = find_profile(layers.profile.as_deref().or(named))?;
     let flags = ConfigLayer::flags(&layers.flags)?;
 

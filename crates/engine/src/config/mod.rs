@@ -34,7 +34,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 pub use busy_hours::{DayHours, UtcOffset};
-pub use crawl::{CrawlOptions, LogOptions, ProxyCacheOptions, Thresholds};
+pub use crawl::{CrawlOptions, LogOptions, ProxyCacheOptions, RobotsPolicy, Thresholds};
 pub use error::{ConfigError, FilePosition};
 pub use layer::FlagValues;
 pub use origin::{Origin, Origins};

@@ -62,6 +62,8 @@ pub struct Summary {
     pub failed_seed: Option<SeedFailure>,
     /// Duration of the crawl.
     pub took: Duration,
+    /// The user's own hosts, if robots.txt was ignored there.
+    pub robots_ignored_on: Vec<String>,
 }
 
 /// One process that crawls a collection.
@@ -167,6 +169,7 @@ impl Node {
             context.reports.notices.log(),
         );
         let seed_failures = Arc::clone(&context.reports.seed_failures);
+        let robots_ignored_on = context.config().crawl.robots_ignored_on();
         // The census is only an estimate, so an error while saving it is ignored.
         let _ = census::save(&context.policy.schedule, context.config(), &census);
         // The context holds the last sender of submissions. The committer ends when all senders are dropped.
@@ -193,6 +196,7 @@ impl Node {
             status: status.into(),
             failed_seed: seed_failures.first(),
             took: began.elapsed(),
+            robots_ignored_on,
         };
         if let Reason::DiskFull(problem) = &summary.reason {
             let problem = problem.clone();

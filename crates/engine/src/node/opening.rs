@@ -170,7 +170,7 @@ fn warcinfo(config: &Config) -> Vec<(String, String)> {
             "software".to_owned(),
             concat!("aranha/", env!("CARGO_PKG_VERSION")).to_owned(),
         ),
-        ("robots".to_owned(), "obey".to_owned()),
+        ("robots".to_owned(), robots_policy(config)),
         (
             "http-header-user-agent".to_owned(),
             config.fetch.user_agent.clone(),
@@ -180,6 +180,14 @@ fn warcinfo(config: &Config) -> Vec<(String, String)> {
         fields.push(("operator".to_owned(), config.crawl.contact.clone()));
     }
     fields
+}
+
+fn robots_policy(config: &Config) -> String {
+    let ignored_on = config.crawl.robots_ignored_on().join(", ");
+    if ignored_on.is_empty() {
+        return "obey".to_owned();
+    }
+    format!("ignore on the operator's own hosts ({ignored_on}), obey elsewhere")
 }
 
 /// Sends a notice when a DNS outage begins and when it ends (N4).

@@ -54,6 +54,8 @@ pub enum EventKind {
         tally: Tally,
         /// Totals of the collection.
         status: Status,
+        /// The user's own hosts, if robots.txt was ignored there.
+        robots_ignored_on: Vec<String>,
     },
 }
 
@@ -91,6 +93,7 @@ impl Event {
             seconds: summary.took.as_secs_f64(),
             tally: summary.tally,
             status: summary.status.clone(),
+            robots_ignored_on: summary.robots_ignored_on.clone(),
         };
         Self { time, kind }
     }

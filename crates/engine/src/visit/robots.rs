@@ -4,8 +4,8 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use aranha_fetch::FetchSession;
-use aranha_frontier::{Outcome, Then};
-use aranha_robots::RobotsRules;
+use aranha_frontier::{Outcome, RobotsFile, Then};
+use aranha_robots::{Robots, RobotsRules};
 
 use super::Visit;
 use super::check_in::reply;
@@ -19,10 +19,9 @@ impl Visit {
     /// Returns the robots.txt rules of the site. `None`: the site cannot be visited now.
     pub(super) async fn prepare(&mut self) -> Option<RobotsRules> {
         let context = Arc::clone(&self.context);
-        let product = &context.config().crawl.product;
         if let Some(file) = &self.site.facts().robots
             && robots_txt::is_fresh(file, context.now())
-            && let Some(rules) = robots_txt::rules(file, product)
+            && let Some(rules) = self.rules(file)
         {
             return Some(rules);
         }
@@ -38,7 +37,7 @@ impl Visit {
         let (outcome, retry_after) = (fetch.outcome, fetch.retry_after);
         self.end_first_visit(!is_outage(outcome));
         self.batch.done.extend(fetch.done);
-        let rules = robots_txt::rules(&fetch.file, product);
+        let rules = self.rules(&fetch.file);
         if rules.is_none() {
             self.report_queued_seeds(&robots_txt_error(&fetch.file));
         }
@@ -57,6 +56,17 @@ impl Visit {
             self.apply_back_off(back_off);
         }
         rules
+    }
+
+    /// The rules of the site for this crawler. If robots.txt is ignored on the host and the server responded, everything
+    /// is allowed. `None`: no page of the site may be fetched.
+    fn rules(&self, file: &RobotsFile) -> Option<RobotsRules> {
+        let crawl = &self.context.config().crawl;
+        let url = self.context.policy.canon.canon(&self.site.facts().origin);
+        if file.status != 0 && url.is_ok_and(|url| crawl.ignores_robots(url.host())) {
+            return Some(Robots::allow_all().agent(&crawl.product));
+        }
+        robots_txt::rules(file, &crawl.product)
     }
 
     /// Fetches robots.txt from the site's preferred origin. `None`: the lease was lost, or the crawl stops.
