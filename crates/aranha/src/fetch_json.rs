@@ -46,6 +46,7 @@ impl FetchJson {
             "duplicate": record.revisit,
             "truncated": record.flags.has(Flags::TRUNCATED),
             "noindex": record.flags.has(Flags::NOINDEX),
+            "kept": !record.flags.has(Flags::NOT_KEPT),
             "nofollow": record.flags.has(Flags::NOFOLLOW),
             "tries": record.tries,
             "next": record.next.map(calendar::rfc3339),

@@ -80,6 +80,9 @@ pub(crate) struct Settings {
     /// Skip URLs that match this filter (repeatable)
     #[arg(long, value_name = "FILTER", help_heading = "What to crawl")]
     reject: Vec<String>,
+    /// Store only responses that match a filter, such as 'type:application/pdf'; links of all pages are followed (repeatable)
+    #[arg(long, value_name = "FILTER", help_heading = "What to crawl")]
+    keep: Vec<String>,
 
     /// Also fetch the images, style sheets, fonts and scripts of every page, at any depth and on any host
     #[arg(long, help_heading = "What to crawl")]
@@ -152,7 +155,7 @@ pub(crate) struct Settings {
 impl Settings {
     /// All layers above the defaults. `collection` is the configuration file of the collection, if there is one.
     ///
-    /// `--accept` and `--reject` add to the filters of a collection.
+    /// `--accept`, `--reject` and `--keep` add to the filters of a collection.
     pub(crate) fn layers(&self, collection: Option<PathBuf>) -> Layers {
         let exists = collection.is_some();
         let mut layers = Layers {
@@ -173,9 +176,11 @@ impl Settings {
             };
             let accept = both(stored.accept, &self.accept);
             let reject = both(stored.reject, &self.reject);
+            let keep = both(stored.keep, &self.keep);
             Self {
                 accept,
                 reject,
+                keep,
                 ..self.clone()
             }
             .flags()
@@ -185,16 +190,17 @@ impl Settings {
         layers
     }
 
-    /// Whether the command line has `--accept` or `--reject`.
+    /// Whether the command line has `--accept`, `--reject` or `--keep`.
     pub(crate) fn has_filters(&self) -> bool {
-        !self.accept.is_empty() || !self.reject.is_empty()
+        !self.accept.is_empty() || !self.reject.is_empty() || !self.keep.is_empty()
     }
 
-    /// Only `--accept` and `--reject`. Without `--config` and `--profile`, which apply to one crawl only.
+    /// Only `--accept`, `--reject` and `--keep`. Without `--config` and `--profile`, which apply to one crawl only.
     pub(crate) fn filters_only(&self) -> Self {
         Self {
             accept: self.accept.clone(),
             reject: self.reject.clone(),
+            keep: self.keep.clone(),
             permanent_only: true,
             ..Self::default()
         }
@@ -239,6 +245,7 @@ impl Settings {
             ("--depth", "crawl.depth", self.depth.clone()),
             ("--accept", "crawl.accept", list(&self.accept)),
             ("--reject", "crawl.reject", list(&self.reject)),
+            ("--keep", "crawl.keep", list(&self.keep)),
             (
                 "--assets",
                 "page.assets",

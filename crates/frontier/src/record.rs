@@ -133,6 +133,8 @@ impl Flags {
     pub const SOFT_404: Flags = Flags(64);
     /// The page says that it does not support the browser, so its content was withheld from the crawler (T9).
     pub const CLOAKED: Flags = Flags(128);
+    /// The response was read but not stored, because of a rule of the user.
+    pub const NOT_KEPT: Flags = Flags(256);
 
     /// Whether all flags of `other` are set.
     pub fn has(self, other: Flags) -> bool {

@@ -99,7 +99,7 @@ fn add_filters(file: &Path, settings: &Settings) -> Result<Option<String>, Comma
     })?;
     let changed = config.with_filters(&text).ok_or_else(|| {
         CommandError::usage(format!("cannot add the filters to {}", file.display())).hint(
-            "write them into the section [crawl] of that file, and omit --accept and --reject",
+            "write them into the section [crawl] of that file, and omit --accept, --reject and --keep",
         )
     })?;
     Ok(Some(changed).filter(|changed| *changed != text))

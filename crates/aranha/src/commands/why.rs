@@ -190,6 +190,9 @@ impl Decisions {
             if record.revisit {
                 parts.push("(content stored before)".to_owned());
             }
+            if record.flags.has(Flags::NOT_KEPT) {
+                parts.push("(not stored: crawl.keep or crawl.noindex)".to_owned());
+            }
             if let Some(target) = &record.redirect {
                 parts.push(format!("to {target}"));
             }

@@ -91,6 +91,15 @@ fn lines(summary: &Summary, folder: &str) -> Vec<String> {
             ),
         );
     }
+    if tally.not_kept > 0 {
+        row(
+            "not stored",
+            format!(
+                "{} read for links only (crawl.keep, crawl.noindex)",
+                counted(tally.not_kept, "page")
+            ),
+        );
+    }
     if tally.truncated > 0 {
         row(
             "truncated",

@@ -12,6 +12,7 @@ mod daily;
 mod dns;
 mod folders;
 mod frontier_files;
+mod keep;
 mod large_bodies;
 mod limits;
 mod page_content;

@@ -2,7 +2,7 @@
 //! of the two.
 
 use aranha_fetch::{FetchResponse, Fetched, Truncated};
-use aranha_frontier::Pending;
+use aranha_frontier::{Flags, Pending};
 use aranha_page::Page;
 use aranha_units::calendar;
 use aranha_url::CanonUrl;
@@ -60,6 +60,9 @@ pub(super) fn metadata(
         put("charsetForLinkExtraction", content.charset);
         put("title", content.title.as_deref().unwrap_or_default());
         put("language", content.language.as_deref().unwrap_or_default());
+    }
+    if summary.flags.has(Flags::NOINDEX) {
+        put("robots", "noindex");
     }
     put(
         "tlsFault",

@@ -10,6 +10,7 @@ use super::archive_record::{exchange, metadata};
 use super::not_modified::not_modified;
 use super::robots_directives::robots_directives;
 use super::version::version;
+use crate::config::NoIndex;
 use crate::links::{extract, redirect_target};
 use crate::node::Context;
 use crate::status::tally::add;
@@ -18,7 +19,7 @@ use crate::traps::novelty::Reading;
 /// Maximum length, in characters, of the media type that is recorded for a response whose body was not wanted.
 const MAX_UNWANTED_TYPE: usize = 100;
 
-/// Completes `page` from its response. Returns the exchange for the archive, or `None` if the body was not wanted.
+/// Completes `page` from its response. Returns the exchange for the archive, or `None` if the response is not stored.
 /// `lease` is the lease of the visit, or `None` if the links are not followed.
 pub(super) fn read(
     context: &Context,
@@ -61,9 +62,7 @@ pub(super) fn read(
         page.response.media_type = media_type.chars().take(MAX_UNWANTED_TYPE).collect();
         return None;
     }
-    Some(read_body(
-        context, fetched, response, lease, read_words, page,
-    ))
+    read_body(context, fetched, response, lease, read_words, page)
 }
 
 fn read_body(
@@ -73,7 +72,7 @@ fn read_body(
     lease: Option<u64>,
     read_words: bool,
     page: &mut FetchedPage,
-) -> Exchange {
+) -> Option<Exchange> {
     let (task, summary) = (&page.task, &mut page.response);
     let content = aranha_page::read(
         &Input {
@@ -100,7 +99,7 @@ fn read_body(
         add(&context.counters().unsupported_browser, 1);
     }
     let directives = robots_directives(&content, response, &context.config().crawl.product);
-    if directives.noindex {
+    if directives.noindex && context.config().crawl.noindex != NoIndex::Store {
         summary.flags = summary.flags.with(Flags::NOINDEX);
     }
     if directives.nofollow {
@@ -112,6 +111,31 @@ fn read_body(
     if lease.is_some() && !is_nofollow && (200..300).contains(&response.status) {
         page.links = extract(context, lease, &content, &task.page, &task.url);
     }
+    if !is_kept(context, page) {
+        page.response.flags = page.response.flags.with(Flags::NOT_KEPT);
+        add(&context.counters().not_kept, 1);
+        return None;
+    }
+    let (task, summary) = (&page.task, &page.response);
     let metadata = metadata(&task.page, summary, Some(&content), modified, fetched);
-    exchange(&task.url, fetched, response, &summary.media_type, metadata)
+    let media_type = &summary.media_type;
+    Some(exchange(&task.url, fetched, response, media_type, metadata))
+}
+
+/// Whether a response is stored. Redirects always are, so that replay finds the pages to which they lead.
+fn is_kept(context: &Context, page: &FetchedPage) -> bool {
+    let (task, summary) = (&page.task, &page.response);
+    if summary.redirect.is_some() {
+        return true;
+    }
+    if summary.flags.has(Flags::NOINDEX) && context.config().crawl.noindex == NoIndex::Skip {
+        return false;
+    }
+    context.policy.keep.as_ref().is_none_or(|keep| {
+        let response = aranha_url::Response {
+            media_type: &summary.media_type,
+            size: summary.size,
+        };
+        keep.matches_response(&task.url, task.page.depth, response)
+    })
 }

@@ -34,6 +34,7 @@ pub(super) fn check(config: &Config, origins: &Origins) -> Result<(), ConfigErro
     .map_err(|problem| error("fetch.user_agent", problem))?;
     config
         .scope()
+        .and_then(|_| config.keep())
         .map(drop)
         .map_err(|error| add_origin(error, origins))
 }

@@ -42,6 +42,9 @@ pub struct CrawlOptions {
     pub accept: Vec<String>,
     /// URLs that match one of these filters are out of scope.
     pub reject: Vec<String>,
+    /// Only responses that match one of these filters are stored. The links of all pages are followed. Redirects are always
+    /// stored. Empty: all responses are stored.
+    pub keep: Vec<String>,
     /// URLs, domains and address ranges that are never requested (U11).
     pub blacklist: Vec<String>,
     /// Files with one black list entry per line. Relative paths are relative to the configuration file.
@@ -96,10 +99,24 @@ pub struct CrawlOptions {
     pub own_hosts: Vec<String>,
     /// Follow links marked `rel=nofollow`. A robots meta tag with nofollow is always obeyed.
     pub follow_nofollow: bool,
+    /// What to do with pages that have the robots directive `noindex` (R2).
+    pub noindex: NoIndex,
     /// Read the sitemaps that robots.txt names.
     pub sitemaps: bool,
     /// Once per site, request a page that cannot exist, to recognise "not found" pages with status 200 (T8).
     pub soft_404: bool,
+}
+
+/// What to do with pages that ask not to be indexed. Their links are followed unless they have `nofollow` too.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NoIndex {
+    /// They are stored like other pages.
+    Store,
+    /// They are stored, and marked in the frontier and in the archive.
+    Mark,
+    /// They are not stored.
+    Skip,
 }
 
 impl Default for CrawlOptions {
@@ -114,6 +131,7 @@ impl Default for CrawlOptions {
             size: None,
             accept: Vec::new(),
             reject: Vec::new(),
+            keep: Vec::new(),
             blacklist: Vec::new(),
             blacklist_files: Vec::new(),
             sites: 1000,
@@ -134,6 +152,7 @@ impl Default for CrawlOptions {
             robots: RobotsPolicy::Obey,
             own_hosts: Vec::new(),
             follow_nofollow: false,
+            noindex: NoIndex::Mark,
             sitemaps: true,
             soft_404: true,
         }

@@ -34,7 +34,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 pub use busy_hours::{DayHours, UtcOffset};
-pub use crawl::{CrawlOptions, LogOptions, ProxyCacheOptions, RobotsPolicy, Thresholds};
+pub use crawl::{CrawlOptions, LogOptions, NoIndex, ProxyCacheOptions, RobotsPolicy, Thresholds};
 pub use error::{ConfigError, FilePosition};
 pub use layer::FlagValues;
 pub use origin::{Origin, Origins};
@@ -139,13 +139,14 @@ impl Config {
         show::own(self, origins)
     }
 
-    /// The text of a configuration file with the filters `crawl.accept` and `crawl.reject` of this configuration. Other
-    /// values and comments are kept. `None` if the section `[crawl]` of the text cannot be extended.
+    /// The text of a configuration file with the filters `crawl.accept`, `crawl.reject` and `crawl.keep` of this configuration.
+    /// Other values and comments are kept. `None` if the section `[crawl]` of the text cannot be extended.
     pub fn with_filters(&self, text: &str) -> Option<String> {
         let mut text = text.to_owned();
         for (name, list) in [
             ("accept", &self.crawl.accept),
             ("reject", &self.crawl.reject),
+            ("keep", &self.crawl.keep),
         ] {
             if !list.is_empty() {
                 text = edit::set_list(&text, "crawl", name, list)?;

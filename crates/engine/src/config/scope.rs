@@ -27,6 +27,11 @@ impl Config {
         .with_requisites(self.page.assets && takes_deep_links))
     }
 
+    /// The filter that responses must match in order to be stored; `None` if all are stored.
+    pub fn keep(&self) -> Result<Option<Filter>, ConfigError> {
+        any_of("crawl.keep", &self.crawl.keep)
+    }
+
     /// The black list, including the entries from files. An address in `crawl.reject` is on the black list too, because
     /// only the address guard knows the addresses of a host.
     pub fn blacklist(&self) -> Result<Blacklist, ConfigError> {

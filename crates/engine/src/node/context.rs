@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use aranha_fetch::Fetcher;
 use aranha_revisit::Schedule;
-use aranha_url::{CanonUrl, Canonicaliser};
+use aranha_url::{CanonUrl, Canonicaliser, Filter};
 use aranha_volume::{Archive, Exchange, Receipt, VolumeError};
 use tokio::time::Instant;
 
@@ -48,6 +48,8 @@ pub(crate) struct CrawlPolicy {
     pub(crate) literal: Canonicaliser,
     /// The revisit policy.
     pub(crate) schedule: Schedule,
+    /// The filter that responses must match in order to be stored; `None` if all are stored.
+    pub(crate) keep: Option<Filter>,
 }
 
 /// Everything that a request passes through: limits, address gates and the fetcher.

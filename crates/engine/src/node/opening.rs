@@ -111,6 +111,7 @@ impl Node {
                 literal: Canonicaliser::new(config.url.literal()),
                 canon,
                 schedule: Schedule::new(&config.revisit),
+                keep: config.keep()?,
                 config,
             },
         };

@@ -33,6 +33,8 @@ counters! {
     pages,
     /// Pages whose content was already in the archive.
     duplicates,
+    /// Responses that were read but not stored, by `crawl.keep` or `crawl.noindex`.
+    not_kept,
     /// Fetches without a response.
     failed,
     /// Seeds that were not fetched, or whose server answered with an error. Each counts once.

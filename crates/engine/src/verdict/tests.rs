@@ -28,6 +28,7 @@ fn policy(revisit: Policy) -> CrawlPolicy {
         canon: Canonicaliser::default(),
         literal: Canonicaliser::default(),
         schedule: Schedule::new(&config.revisit),
+        keep: None,
         config,
     }
 }
