@@ -54,5 +54,5 @@ pub use key::{IdentityBuildHasher, PageKey, PathKey, SiteKey};
 pub use rejected::Rejected;
 pub use rules::UrlRules;
 pub use scope::{Judgement, Reach, Scope, ScopeRule};
-pub use site::registrable;
+pub use site::{is_address, registrable};
 pub use surt::surt;

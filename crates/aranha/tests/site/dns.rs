@@ -188,3 +188,47 @@ fn dead_names_are_looked_up_at_the_expense_of_their_source() {
     assert!((100..150).contains(&dead.len()), "{} names", dead.len());
     assert!(dead.contains("dead599.example"));
 }
+
+/// The server of `www.half.example` refuses connections. The bare name has another address, which answers.
+#[test]
+fn the_twin_of_a_name_with_a_dead_server_is_tried() {
+    let site = ScriptedSite::start(|path, _, _| match path {
+        "/robots.txt" => String::new(),
+        _ => page("text"),
+    });
+    let dns = DnsServer::start(|name| match name {
+        "half.example" => DnsAnswer::Loopback(&[1]),
+        "www.half.example" | "www.dead.example" | "dead.example" => DnsAnswer::Loopback(&[5]),
+        _ => DnsAnswer::NoSuchName,
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let seed = |name: &str| format!("http://www.{name}.example:{}/", site.port);
+    run(dns.crawl(folder.path(), &seed("half")).arg(seed("dead")));
+    let expected = [("/".to_owned(), "200".to_owned())];
+    assert_eq!(outcomes(folder.path()), expected.into());
+}
+
+/// Every name below `.example` that nobody registered has the address 127.0.0.9. The profile `vn2006` refuses it.
+#[test]
+fn the_target_of_a_top_level_wildcard_is_refused() {
+    let site = ScriptedSite::start(|path, _, _| match path {
+        "/" => links(&["http://misprint.example/"]),
+        _ => status("404 Not Found"),
+    });
+    let dns = DnsServer::start(|name| match name {
+        "live.example" => DnsAnswer::Loopback(&[1]),
+        _ => DnsAnswer::Loopback(&[9]),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let seed = format!("http://live.example:{}/", site.port);
+    run(dns
+        .crawl(folder.path(), &seed)
+        .args(["--profile", "vn2006"]));
+    let list = std::fs::read_to_string(folder.path().join("blacklist.txt")).unwrap();
+    assert!(list.contains("127.0.0.9"), "{list}");
+    let log = std::fs::read_to_string(folder.path().join("logs/crawl.log")).unwrap();
+    let misprint = log.lines().find(|line| line.contains("misprint.example"));
+    let refused = "black-list_entry_127.0.0.9";
+    assert!(misprint.unwrap().contains(refused), "{log}");
+    assert_eq!(outcomes(folder.path())["/"], "200");
+}

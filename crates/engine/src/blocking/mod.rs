@@ -5,6 +5,8 @@
 
 pub(crate) mod blacklist_watch;
 
+use std::net::IpAddr;
+
 use crate::node::Context;
 use crate::status::notice::Notice;
 use crate::status::tally::add;
@@ -18,9 +20,25 @@ impl Context {
             return;
         };
         let entry = format!("*.{domain}");
-        if self.scope.block(&entry).is_err() {
-            return;
+        if self.scope.block(&entry).is_ok() {
+            self.report_trap(entry, reason);
         }
+    }
+
+    /// Refuses the addresses to which a wildcard below the top-level domain `tld` leads. The collection's black list
+    /// gets them.
+    pub(crate) fn refuse_wildcard_targets(&self, tld: &str, addresses: &[IpAddr]) {
+        for address in addresses {
+            let entry = address.to_string();
+            if self.network.web.extend_blacklist(&entry).is_ok() {
+                let reason = format!("every name below .{tld} has this address");
+                self.report_trap(entry, &reason);
+            }
+        }
+    }
+
+    /// Adds an entry to the collection's black list, and tells the operator.
+    fn report_trap(&self, entry: String, reason: &str) {
         let notices = &self.reports.notices;
         if let Err(error) = self.scope.blacklist.add(&entry, reason) {
             let problem = error.to_string();

@@ -103,6 +103,8 @@ pub struct CrawlOptions {
     pub noindex: NoIndex,
     /// Read the sitemaps that robots.txt names.
     pub sitemaps: bool,
+    /// Refuse the addresses to which a top-level domain leads names that nobody registered (D6; Viuva Negra 5.4).
+    pub refuse_tld_wildcards: bool,
     /// Once per site, request a page that cannot exist, to recognise "not found" pages with status 200 (T8).
     pub soft_404: bool,
 }
@@ -154,6 +156,7 @@ impl Default for CrawlOptions {
             follow_nofollow: false,
             noindex: NoIndex::Mark,
             sitemaps: true,
+            refuse_tld_wildcards: false,
             soft_404: true,
         }
     }

@@ -25,6 +25,7 @@ use crate::status::seed_failures::SeedFailures;
 use crate::status::tally::LiveCounters;
 use crate::traps::site_share::SiteShare;
 use crate::traps::source_accounts::SourceAccounts;
+use crate::traps::tld_wildcards::TldWildcards;
 use crate::traps::wildcard_domains::WildcardDomains;
 
 /// The shared state of all visits.
@@ -69,6 +70,7 @@ pub(crate) struct Storage {
 /// each site brought in, recently seen links, sitemaps for other sites.
 pub(crate) struct Watchers {
     pub(crate) wildcard_domains: WildcardDomains,
+    pub(crate) tld_wildcards: TldWildcards,
     pub(crate) site_share: SiteShare,
     pub(crate) source_accounts: Arc<SourceAccounts>,
     pub(crate) link_cache: LinkCache,

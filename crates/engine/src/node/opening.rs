@@ -32,6 +32,7 @@ use crate::status::event_log::EventLog;
 use crate::status::notice::{Notice, Notices};
 use crate::status::tally::LiveCounters;
 use crate::traps::site_share::SiteShare;
+use crate::traps::tld_wildcards::TldWildcards;
 use crate::traps::wildcard_domains::WildcardDomains;
 use crate::world::World;
 
@@ -88,6 +89,7 @@ impl Node {
             },
             watchers: Watchers {
                 wildcard_domains: WildcardDomains::default(),
+                tld_wildcards: TldWildcards::default(),
                 site_share: SiteShare::default(),
                 source_accounts: Arc::default(),
                 link_cache: LinkCache::new(),

@@ -29,6 +29,29 @@ impl Visit {
         }
     }
 
+    /// Resolves an invented name in the top-level domain of the site, once per top-level domain, and refuses the
+    /// addresses of that name. Waits for the result, because this site may have one of these addresses.
+    pub(super) async fn test_for_tld_wildcard(&mut self) {
+        let context = Arc::clone(&self.context);
+        if !context.config().crawl.refuse_tld_wildcards {
+            return;
+        }
+        let url = context.url_of(&self.site.facts().origin, "/");
+        let test = url.and_then(|url| context.watchers.tld_wildcards.test(url.host()));
+        let Some(test) = test else {
+            return;
+        };
+        let resolve = || async {
+            if let Ok(resolved) = context.network.web.resolve(&test.invented).await {
+                context.refuse_wildcard_targets(&test.tld, &resolved.addresses);
+            }
+        };
+        tokio::select! {
+            () = test.cell.get_or_init(resolve) => {}
+            () = context.control.stop.wait() => {}
+        }
+    }
+
     /// Resolves an invented name in the domain of the site, once per domain. If the name has an address, the domain is
     /// a wildcard.
     fn test_for_wildcard(&self) {

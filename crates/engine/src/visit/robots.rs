@@ -1,5 +1,6 @@
 //! robots.txt at the beginning of a visit: the stored file is used while it is fresh, otherwise the file is fetched.
 
+use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use super::Visit;
 use super::check_in::reply;
 use super::seed_report::robots_txt_error;
 use crate::courtesy::BackOff;
+use crate::node::Context;
 use crate::robots_txt::{self, RobotsFetch};
 use crate::status::tally::add;
 use crate::verdict::is_outage;
@@ -25,14 +27,17 @@ impl Visit {
         {
             return Some(rules);
         }
+        self.test_for_tld_wildcard().await;
         let mut fetch = self.fetch_robots().await?;
-        if fetch.outcome == Outcome::DnsNotFound
-            && let Some(twin) = self.twin(fetch.no_such_name)
-        {
+        if let Some(twin) = self.twin_to_try(&fetch).await {
             // Try the other name: often a host exists only with or only without `www.` (U3).
+            let origin = self.site.facts().origin.clone();
             self.batch.done.append(&mut fetch.done);
-            self.site.use_twin(twin);
+            self.site.use_origin(twin);
             fetch = self.fetch_robots().await?;
+            if is_outage(fetch.outcome) {
+                self.site.use_origin(origin);
+            }
         }
         let (outcome, retry_after) = (fetch.outcome, fetch.retry_after);
         self.end_first_visit(!is_outage(outcome));
@@ -106,6 +111,27 @@ impl Visit {
         Some(fetch)
     }
 
+    /// The origin under the site's other name, if robots.txt could not be fetched because the first name has no address,
+    /// or because its server cannot be reached and the other name has a server of its own.
+    async fn twin_to_try(&mut self, fetch: &RobotsFetch) -> Option<String> {
+        let is_dead = match fetch.outcome {
+            Outcome::DnsNotFound => false,
+            Outcome::ConnectFailed | Outcome::ConnectTimeout => true,
+            _ => return None,
+        };
+        let twin = self.twin(fetch.no_such_name)?;
+        if is_dead {
+            let context = Arc::clone(&self.context);
+            let origin = self.site.facts().origin.clone();
+            let own = addresses(&context, &origin).await?;
+            let others = addresses(&context, &twin).await?;
+            if others.iter().all(|address| own.contains(address)) {
+                return None;
+            }
+        }
+        Some(twin)
+    }
+
     /// The origin under the site's other name, with or without `www.`. `no_such_name`: the name server answered that the
     /// first name does not exist. Then no name below it exists (RFC 8020), so `www.` is not tried.
     fn twin(&self, no_such_name: bool) -> Option<String> {
@@ -130,4 +156,11 @@ impl Visit {
             self.requests.allowed_at += longer;
         }
     }
+}
+
+/// The addresses of the host of an origin.
+async fn addresses(context: &Context, origin: &str) -> Option<Vec<IpAddr>> {
+    let url = context.url_of(origin, "/")?;
+    let resolved = context.network.web.resolve(url.host()).await;
+    resolved.ok().map(|resolved| resolved.addresses)
 }

@@ -129,8 +129,8 @@ impl VisitedSite {
         self.changed = true;
     }
 
-    /// Makes `origin` the preferred origin of the site. It has the site's other name, with or without `www.`.
-    pub(super) fn use_twin(&mut self, origin: String) {
+    /// Makes `origin` the preferred origin of the site. It has one of the site's two names, with or without `www.`.
+    pub(super) fn use_origin(&mut self, origin: String) {
         self.facts.origin = origin;
     }
 

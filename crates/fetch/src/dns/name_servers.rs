@@ -24,7 +24,6 @@ use hickory_resolver::{
     config::{NameServerConfig, ResolveHosts, ResolverOpts},
     net::{
         DnsError, NetError,
-        runtime::TokioRuntimeProvider,
         xfer::{DnsHandle as _, FirstAnswer as _},
     },
     proto::{
@@ -41,6 +40,7 @@ use tracing::{info, warn};
 
 use super::{
     aliases::{AliasChain, ChainStep},
+    lenient_udp::LenientRuntime,
     lookup_result::LookupResult,
     resolver::{AddressLookup, is_unanswered},
 };
@@ -74,7 +74,7 @@ pub(crate) struct NameServers {
 
 struct NameServer {
     address: IpAddr,
-    pool: NameServerPool<TokioRuntimeProvider>,
+    pool: NameServerPool<LenientRuntime>,
     request: DnsRequestOptions,
     health: ServerHealth,
 }
@@ -275,7 +275,7 @@ impl NameServer {
         request.edns_payload_len = settings.edns_payload_len;
         let address = config.ip;
         let context = Arc::new(PoolContext::new(settings.clone(), TlsConfig::new()?));
-        let pool = NameServerPool::from_config([config], context, TokioRuntimeProvider::default());
+        let pool = NameServerPool::from_config([config], context, LenientRuntime::default());
         Ok(NameServer {
             address,
             pool,

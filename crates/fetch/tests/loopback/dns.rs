@@ -32,17 +32,28 @@ async fn start_at(address: SocketAddr) -> (SocketAddr, Arc<Mutex<Vec<String>>>) 
         while let Ok((length, from)) = socket.recv_from(&mut buffer).await {
             let question = Message::from_vec(&buffer[..length]).unwrap();
             let query = question.queries[0].clone();
-            questions
-                .lock()
-                .unwrap()
-                .push(format!("{} {}", query.name(), query.query_type()));
+            let text = format!("{} {}", query.name(), query.query_type());
+            let is_first = {
+                let mut questions = questions.lock().unwrap();
+                let is_first = !questions.contains(&text);
+                questions.push(text);
+                is_first
+            };
+            if is_first && query.name().to_string() == "lossy.example." {
+                continue;
+            }
             if let Some(answer) = answer(&question) {
                 let socket = socket.clone();
                 tokio::spawn(async move {
                     if query.name().to_string() == "slow.example." {
                         tokio::time::sleep(SLOW_ANSWER).await;
                     }
-                    let bytes = answer.to_vec().unwrap();
+                    let mut bytes = answer.to_vec().unwrap();
+                    if query.name().to_string() == "malformed.example." {
+                        // A third answer: an A record with three bytes instead of four.
+                        bytes[7] += 1;
+                        bytes.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 3, 1, 2, 3]);
+                    }
                     socket.send_to(&bytes, from).await.unwrap();
                 });
             }
@@ -65,7 +76,11 @@ fn answer(question: &Message) -> Option<Message> {
         answer.add_answer(Record::from_rdata(query.name().clone(), 600, data));
     };
     match (name.as_str(), query.query_type()) {
-        ("both.example." | "four.example." | "slow.example.", RecordType::A) => {
+        (
+            "both.example." | "four.example." | "slow.example." | "lossy.example."
+            | "malformed.example.",
+            RecordType::A,
+        ) => {
             add(v4(1));
             add(v4(2));
         }
@@ -79,7 +94,7 @@ fn answer(question: &Message) -> Option<Message> {
         ("alias.example.", _) => add(alias("both.example.")),
         (
             "both.example." | "four.example." | "six.example." | "none.example." | "meta.example."
-            | "slow.example.",
+            | "slow.example." | "lossy.example." | "malformed.example.",
             _,
         ) => {}
         _ => answer.metadata.response_code = ResponseCode::NXDomain,
@@ -130,6 +145,27 @@ async fn outcomes_of_a_lookup() {
 }
 
 /// The name and eleven aliases are queried, each for A and for AAAA records.
+/// The addresses before a malformed record are used (Castillo A.2.3).
+#[tokio::test]
+async fn addresses_before_a_malformed_record_are_used() {
+    let (server, _) = start().await;
+    let resolved = fetcher(with(&[server])).resolve("malformed.example").await;
+    let addresses: Vec<IpAddr> = vec!["127.0.0.1".parse().unwrap(), "127.0.0.2".parse().unwrap()];
+    assert_eq!(resolved.unwrap().addresses, addresses);
+}
+
+/// The first packet of each query is lost. The only server is asked again within `dns_timeout`.
+#[tokio::test]
+async fn a_lost_packet_is_sent_again() {
+    let (server, queries) = start().await;
+    let options = Options {
+        dns_timeout: Duration::from_secs(10),
+        ..with(&[server])
+    };
+    assert!(fetcher(options).resolve("lossy.example").await.is_ok());
+    assert_eq!(queries.lock().unwrap().len(), 4, "A and AAAA, twice");
+}
+
 #[tokio::test]
 async fn a_circular_alias_chain_is_abandoned() {
     let (server, received) = start().await;

@@ -1,0 +1,171 @@
+//! UDP sockets for the DNS library that cut malformed records off an answer, so that the records before them can be used
+//! (Castillo A.2.3). The library discards a whole message if one of its records is malformed.
+
+use std::{
+    io,
+    net::SocketAddr,
+    pin::Pin,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use hickory_resolver::{
+    net::runtime::{DnsUdpSocket, RuntimeProvider, TokioHandle, TokioRuntimeProvider, TokioTime},
+    proto::{
+        op::{Header, HeaderCounts, Message},
+        serialize::binary::{BinDecodable as _, BinDecoder},
+    },
+};
+use tokio::{io::ReadBuf, net::UdpSocket};
+use tracing::debug;
+
+/// Position of the record counts in a message: questions, answers, authorities and additional records, two bytes each.
+const COUNTS: usize = 4;
+
+/// Tokio, with [`LenientUdpSocket`] instead of tokio's socket.
+#[derive(Clone, Default)]
+pub(super) struct LenientRuntime(TokioRuntimeProvider);
+
+impl RuntimeProvider for LenientRuntime {
+    type Handle = TokioHandle;
+    type Timer = TokioTime;
+    type Udp = LenientUdpSocket;
+    type Tcp = <TokioRuntimeProvider as RuntimeProvider>::Tcp;
+
+    fn create_handle(&self) -> Self::Handle {
+        self.0.create_handle()
+    }
+
+    fn connect_tcp(
+        &self,
+        server: SocketAddr,
+        bind: Option<SocketAddr>,
+        timeout: Option<Duration>,
+    ) -> Pin<Box<dyn Send + Future<Output = io::Result<Self::Tcp>>>> {
+        self.0.connect_tcp(server, bind, timeout)
+    }
+
+    fn bind_udp(
+        &self,
+        local: SocketAddr,
+        _server: SocketAddr,
+    ) -> Pin<Box<dyn Send + Future<Output = io::Result<Self::Udp>>>> {
+        Box::pin(async move { UdpSocket::bind(local).await.map(LenientUdpSocket) })
+    }
+}
+
+/// A socket that cuts malformed records off the messages that it receives.
+pub(super) struct LenientUdpSocket(UdpSocket);
+
+impl DnsUdpSocket for LenientUdpSocket {
+    type Time = TokioTime;
+
+    fn poll_recv_from(
+        &self,
+        context: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<io::Result<(usize, SocketAddr)>> {
+        let mut read = ReadBuf::new(buffer);
+        let from = ready!(self.0.poll_recv_from(context, &mut read))?;
+        let length = cut_malformed(read.filled_mut());
+        Poll::Ready(Ok((length, from)))
+    }
+
+    fn poll_send_to(
+        &self,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+        target: SocketAddr,
+    ) -> Poll<io::Result<usize>> {
+        self.0.poll_send_to(context, bytes, target)
+    }
+}
+
+/// Cuts a message before its first malformed record, and corrects its record counts. Returns its new length. A message
+/// without a usable record before the malformed one stays as it is, because it is no answer.
+fn cut_malformed(message: &mut [u8]) -> usize {
+    let whole = message.len();
+    let Some((length, counts)) = usable_part(message) else {
+        return whole;
+    };
+    debug!(whole, length, "malformed DNS record ignored");
+    for (index, count) in counts.into_iter().enumerate() {
+        let position = COUNTS + 2 * (index + 1);
+        message[position..position + 2].copy_from_slice(&count.to_be_bytes());
+    }
+    length
+}
+
+/// The length of a message up to its first malformed record, and the number of answers, authorities and additional
+/// records in it. `None` if no record is malformed, or if no answer stands before the malformed record.
+fn usable_part(message: &[u8]) -> Option<(usize, [u16; 3])> {
+    let mut decoder = BinDecoder::new(message);
+    let header = Header::read(&mut decoder).ok()?;
+    let op_code = header.metadata.op_code;
+    let HeaderCounts {
+        queries,
+        answers,
+        authorities,
+        additionals,
+    } = header.counts;
+    Message::read_queries(&mut decoder, usize::from(queries)).ok()?;
+    let mut counts = [0; 3];
+    for (section, records) in [answers, authorities, additionals].into_iter().enumerate() {
+        for _ in 0..records {
+            let begin = decoder.index();
+            if Message::read_records(&mut decoder, 1, section == 2, op_code).is_err() {
+                return (counts[0] > 0).then_some((begin, counts));
+            }
+            counts[section] += 1;
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A response with a question for `a.`, and these records: `good` is an address, `bad` an address of three bytes.
+    fn response(answers: &[&str], additionals: &[&str]) -> Vec<u8> {
+        let counts = [1, answers.len() as u8, 0, additionals.len() as u8];
+        let mut message = vec![0, 1, 0x81, 0x80];
+        message.extend(counts.iter().flat_map(|count| [0, *count]));
+        message.extend([1, b'a', 0, 0, 1, 0, 1]);
+        for record in answers.iter().chain(additionals) {
+            message.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0]);
+            match *record {
+                "good" => message.extend([4, 192, 0, 2, 1]),
+                _ => message.extend([3, 192, 0, 2]),
+            }
+        }
+        message
+    }
+
+    fn check(answers: &[&str], additionals: &[&str], expected: Option<(&[&str], &[&str])>) {
+        let mut message = response(answers, additionals);
+        let original = message.clone();
+        let length = cut_malformed(&mut message);
+        let expected = expected.map_or(original, |(answers, additionals)| {
+            response(answers, additionals)
+        });
+        assert_eq!(message[..length], expected, "{answers:?} {additionals:?}");
+    }
+
+    #[test]
+    fn records_before_a_malformed_one_are_kept() {
+        check(&["good", "good"], &["good"], None);
+        check(&["good", "bad", "good"], &["good"], Some((&["good"], &[])));
+        check(&["good"], &["good", "bad"], Some((&["good"], &["good"])));
+        check(&["bad", "good"], &[], None);
+        check(&[], &["bad"], None);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_are_accepted(mut message in proptest::collection::vec(proptest::num::u8::ANY, 0..100)) {
+            let length = cut_malformed(&mut message);
+            proptest::prop_assert!(length <= message.len());
+        }
+    }
+}
