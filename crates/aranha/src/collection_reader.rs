@@ -109,12 +109,21 @@ impl CollectionReader {
         Ok((url, known))
     }
 
-    /// The name of the site that `--site` restricts a command to; `None` without the flag.
+    /// The name of the site that `--site` restricts a command to; `None` without the flag. An unknown site is an error.
     pub(crate) fn site(&self, site: &SiteArg) -> Result<Option<String>, CommandError> {
         let Some(host) = &site.host else {
             return Ok(None);
         };
-        Ok(Some(self.url(host)?.site().to_owned()))
+        let site = self.url(host)?.site().to_owned();
+        if self.view.site(&site)?.is_none() {
+            return Err(
+                CommandError::failed(format!("the collection has no site `{site}`")).hint(format!(
+                    "`aranha sites -c {}` lists its sites",
+                    self.folder.display()
+                )),
+            );
+        }
+        Ok(Some(site))
     }
 }
 

@@ -173,6 +173,14 @@ fn every_field_is_documented() {
         "`aranha status --blocked --json`",
         &read(&collection, &["status", "--blocked"]),
     );
+    for command in [&["sites"][..], &["changes"], &["seed", "list"]] {
+        let section = format!("`aranha {} --json`", command.join(" "));
+        doc.check(&section, &read(&collection, command));
+    }
+    doc.check(
+        "`aranha pages --queued --json`",
+        &read(&collection, &["pages", "--queued"]),
+    );
     let pages = read(&collection, &["pages", "--history"]);
     doc.check("Fetch", &pages);
     let volume = pages

@@ -98,7 +98,7 @@ use std::time::Duration;
 use aranha_url::{CanonUrl, SiteKey};
 
 pub use blocked::{Blocked, BlockedBy};
-pub use embedded::{Embedded, PageEntry, PageFilter, View};
+pub use embedded::{Embedded, PageEntry, PageFilter, QueuedPage, View};
 pub use error::{FrontierError, LeaseLost};
 pub use hop::{EmbedCount, Hop};
 pub use options::{External, Options};

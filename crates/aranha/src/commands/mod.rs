@@ -2,6 +2,7 @@
 
 mod block;
 mod cat;
+mod changes;
 mod check;
 mod completions;
 mod config;
@@ -17,6 +18,8 @@ mod man;
 mod pages;
 mod robots;
 mod seed;
+mod seed_list;
+mod sites;
 mod squid;
 mod status;
 mod text;
@@ -36,7 +39,9 @@ pub(crate) enum Command {
     Seed(seed::Command),
     Status(status::Arguments),
     Why(why::Arguments),
+    Sites(sites::Arguments),
     Pages(pages::Arguments),
+    Changes(changes::Arguments),
     Links(links::Arguments),
     Text(text::Arguments),
     Cat(cat::Arguments),
@@ -68,7 +73,9 @@ pub(crate) fn run(command: Command) -> Result<ExitStatus, CommandError> {
         Command::Seed(command) => seed::run(command),
         Command::Status(arguments) => status::run(&arguments),
         Command::Why(arguments) => why::run(&arguments),
+        Command::Sites(arguments) => sites::run(&arguments),
         Command::Pages(arguments) => pages::run(&arguments),
+        Command::Changes(arguments) => changes::run(&arguments),
         Command::Links(arguments) => links::run(&arguments),
         Command::Text(arguments) => text::run(&arguments),
         Command::Cat(arguments) => cat::run(&arguments),

@@ -1,6 +1,8 @@
 //! `aranha pages`: the pages of a collection, one per line.
 
-use aranha_frontier::{Flags, Outcome, PageEntry, PageFilter};
+use std::ops::RangeInclusive;
+
+use aranha_frontier::{Flags, Outcome, PageEntry, PageFilter, PageRecord};
 use clap::Args;
 
 use crate::collection_reader::CollectionReader;
@@ -10,18 +12,22 @@ use crate::output::Output;
 use crate::shared_args::{CollectionArg, JsonLinesArg, SiteArg};
 use crate::terminal_escape::Escaped;
 use aranha_units::calendar;
+use serde_json::json;
 
 const EXAMPLES: &str = "\
 Examples:
   aranha pages -c example
-  aranha pages -c example --status 404
+  aranha pages -c example --status 4xx
+  aranha pages -c example --type application/pdf
+  aranha pages -c example --queued
   aranha pages -c example --site www.example.org --history
   aranha pages -c example --json | jq -r 'select(.size > 1000000) | .url'
 
 Columns, separated by tabs: HTTP status or error, bytes, media type, time, URL, and
-\"truncated\" if only a part of the body was received and stored.";
+\"truncated\" if only a part of the body was received and stored. With --queued: \"queued\" or \"retry\", \
+time of the retry, page with the link, URL.";
 
-/// List the pages that were fetched or refused; also works during a crawl
+/// List the pages that were fetched or refused, or those that wait; also works during a crawl
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -29,9 +35,24 @@ pub(crate) struct Arguments {
     collection: CollectionArg,
     #[command(flatten)]
     site: SiteArg,
-    /// Only pages with this HTTP status
-    #[arg(long, value_name = "CODE")]
-    status: Option<u16>,
+    /// Only pages with this HTTP status, such as 404 or 4xx
+    #[arg(long, value_name = "CODE", value_parser = status_range)]
+    status: Option<RangeInclusive<u16>>,
+    /// Only pages with this media type, such as `application/pdf` or `image/*`
+    #[arg(long = "type", value_name = "TYPE")]
+    media_type: Option<String>,
+    /// Only pages whose last fetch failed: no response, such as a time-out or an unknown host name
+    #[arg(long)]
+    failed: bool,
+    /// Only "not found" pages that were sent with status 200
+    #[arg(long)]
+    soft: bool,
+    /// Only pages that say that the browser is not supported
+    #[arg(long)]
+    cloaked: bool,
+    /// List the pages that wait to be fetched or retried, instead of those that were fetched
+    #[arg(long, conflicts_with_all = ["status", "media_type", "failed", "soft", "cloaked", "history"])]
+    queued: bool,
     /// List every fetch of a page, not only the newest
     #[arg(long)]
     history: bool,
@@ -45,12 +66,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     let mut output = Output::new();
     let json = FetchJson::new(&collection.folder);
     let mut failure = None;
+    if arguments.queued {
+        return print_queued(&collection, site.as_deref(), arguments.output.json);
+    }
     let filter = PageFilter {
         site: site.as_deref(),
-        outcome: arguments.status.map(Outcome::Answer),
+        outcome: None,
         all: arguments.history,
     };
     let show = |entry: PageEntry<'_>| {
+        if !arguments.selects(entry.record) {
+            return true;
+        }
         let (url, record) = (entry.url(), entry.record);
         let shown = if arguments.output.json {
             output.json(&json.record(&url, record))
@@ -78,4 +105,110 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     }
     output.finish()?;
     Ok(ExitStatus::Done)
+}
+
+impl Arguments {
+    /// Whether the flags select the record.
+    fn selects(&self, record: &PageRecord) -> bool {
+        let is_answer = |range: &RangeInclusive<u16>| match record.outcome {
+            Outcome::Answer(status) => range.contains(&status),
+            _ => false,
+        };
+        self.status.as_ref().is_none_or(is_answer)
+            && self
+                .media_type
+                .as_deref()
+                .is_none_or(|pattern| matches_type(&record.media_type, pattern))
+            && (!self.failed || has_failed(record.outcome))
+            && (!self.soft || record.flags.has(Flags::SOFT_404))
+            && (!self.cloaked || record.flags.has(Flags::CLOAKED))
+    }
+}
+
+/// Whether a fetch brought no response although it was tried.
+fn has_failed(outcome: Outcome) -> bool {
+    outcome.status().is_none()
+        && !matches!(
+            outcome,
+            Outcome::RobotsRefused | Outcome::Blocked | Outcome::OutOfScope
+        )
+}
+
+/// Whether a media type matches a pattern: the type itself, or `image/*`.
+fn matches_type(media_type: &str, pattern: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(start) => media_type.starts_with(&start.to_ascii_lowercase()),
+        None => media_type.eq_ignore_ascii_case(pattern),
+    }
+}
+
+/// Parses `404` or `4xx`.
+fn status_range(text: &str) -> Result<RangeInclusive<u16>, String> {
+    let class = text
+        .strip_suffix("xx")
+        .or_else(|| text.strip_suffix("XX"))
+        .and_then(|digit| digit.parse::<u16>().ok())
+        .filter(|digit| (1..=9).contains(digit));
+    match (class, text.parse()) {
+        (Some(class), _) => Ok(class * 100..=class * 100 + 99),
+        (None, Ok(status)) => Ok(status..=status),
+        (None, Err(_)) => Err("write a status such as 404, or a class such as 4xx".to_owned()),
+    }
+}
+
+/// Lists the pages that wait.
+fn print_queued(
+    collection: &CollectionReader,
+    site: Option<&str>,
+    json: bool,
+) -> Result<ExitStatus, CommandError> {
+    let mut output = Output::new();
+    let mut failure = None;
+    collection.view.queued(site, |queued| {
+        let (url, page) = (queued.url(), queued.page);
+        let state = if queued.due.is_some() {
+            "retry"
+        } else {
+            "queued"
+        };
+        let due = queued.due.map(calendar::rfc3339);
+        let shown = if json {
+            output.json(&json!({
+                "url": url, "state": state, "due": due, "depth": page.depth, "via": page.via,
+                "hop": page.hop.letter(), "tries": page.tries,
+            }))
+        } else {
+            let via = if page.via.is_empty() { "-" } else { &page.via };
+            output.line(format_args!(
+                "{state}\t{}\t{}\t{}",
+                due.as_deref().unwrap_or("-"),
+                Escaped(via),
+                Escaped(&url)
+            ))
+        };
+        failure = shown.err();
+        failure.is_none()
+    })?;
+    if let Some(error) = failure {
+        return Err(error);
+    }
+    output.finish()?;
+    Ok(ExitStatus::Done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statuses_and_media_types_are_matched() {
+        assert_eq!(status_range("404"), Ok(404..=404));
+        assert_eq!(status_range("4xx"), Ok(400..=499));
+        for wrong in ["xx", "0xx", "12xx", "4x", "all"] {
+            assert!(status_range(wrong).is_err(), "{wrong}");
+        }
+        assert!(matches_type("image/png", "image/*"));
+        assert!(matches_type("application/pdf", "Application/PDF"));
+        assert!(!matches_type("text/html", "text"));
+    }
 }

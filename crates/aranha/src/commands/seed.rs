@@ -1,4 +1,4 @@
-//! `aranha seed`: adds seeds to a collection (M5). A crawl fetches seeds before other pages (F6).
+//! `aranha seed`: adds seeds to a collection (M5), or lists them. A crawl fetches seeds before other pages (F6).
 
 use std::path::PathBuf;
 
@@ -9,6 +9,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use crate::collection;
+use crate::commands::seed_list;
 use crate::display::grouped;
 use crate::error::{CommandError, ExitStatus};
 use crate::output::{Output, counted, message};
@@ -21,9 +22,10 @@ Examples:
   aranha seed import hosts.txt -c national
   zcat urls.gz | aranha seed import - -c national
   aranha seed add --now https://example.org/news -c example    fetch it again
+  aranha seed list -c national
   aranha crawl -c national --contact you@example.org";
 
-/// Add seeds to a collection
+/// Add seeds to a collection, or list them
 #[derive(Subcommand, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) enum Command {
@@ -31,6 +33,8 @@ pub(crate) enum Command {
     Add(Add),
     /// Add the URLs in a file, one per line
     Import(Import),
+    /// List the seeds, and what became of each
+    List(seed_list::Arguments),
 }
 
 #[derive(Args, Debug)]
@@ -74,6 +78,7 @@ pub(crate) fn run(command: Command) -> Result<ExitStatus, CommandError> {
             },
             add.output.json,
         ),
+        Command::List(list) => seed_list::run(&list),
         Command::Import(import) => {
             let mut texts = Vec::new();
             for file in &import.files {

@@ -15,6 +15,7 @@ mod frontier_files;
 mod keep;
 mod large_bodies;
 mod limits;
+mod listings;
 mod page_content;
 mod redirects;
 mod retries;

@@ -400,6 +400,20 @@ impl Store {
         Ok(())
     }
 
+    /// Call `visit` for each block of pages that wait for a retry, with their due times, until it returns false.
+    pub(super) fn retries_walk(
+        &self,
+        site: &SiteRow,
+        mut visit: impl FnMut(Vec<(i64, Pending)>) -> bool,
+    ) -> Result<(), StoreError> {
+        for id in self.later_blocks(site.key, WaitKind::Retry)? {
+            if !visit(self.later_block(id)?) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// Find a page in this table: its kind of wait and its due time, and the page. Reads all blocks of the site.
     pub(super) fn later_find(
         &self,

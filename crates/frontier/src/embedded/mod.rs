@@ -70,7 +70,7 @@ use std::time::{Duration, Instant};
 
 use aranha_url::{CanonUrl, SiteKey};
 
-pub use view::{PageEntry, PageFilter, View};
+pub use view::{PageEntry, PageFilter, QueuedPage, View};
 
 use crate::codec::{BlockBuffer, Packer};
 use crate::{

@@ -127,7 +127,7 @@ impl Store {
     }
 
     /// Call `visit` for each block of the queue until it returns false.
-    fn queue_walk(
+    pub(super) fn queue_walk(
         &self,
         site: &SiteRow,
         mut visit: impl FnMut(&[Pending]) -> bool,

@@ -15,7 +15,8 @@ use super::store::Store;
 use super::store_error::StoreError;
 use crate::codec::Packer;
 use crate::{
-    Explanation, FrontierError, FrontierStatus, Outcome, PageRecord, SiteEntry, SiteState,
+    Explanation, FrontierError, FrontierStatus, Outcome, PageRecord, Pending, SiteEntry, SiteFacts,
+    SiteState,
 };
 
 /// Number of sites per query.
@@ -55,6 +56,24 @@ impl PageEntry<'_> {
     /// The URL of the page, with the preferred origin of its site.
     pub fn url(&self) -> String {
         format!("{}{}", self.origin, self.record.path)
+    }
+}
+
+/// A page that waits to be fetched.
+#[derive(Clone, Copy, Debug)]
+pub struct QueuedPage<'a> {
+    /// Preferred origin of the site.
+    pub origin: &'a str,
+    /// The page.
+    pub page: &'a Pending,
+    /// The time of the retry, if the page waits for one.
+    pub due: Option<i64>,
+}
+
+impl QueuedPage<'_> {
+    /// The URL of the page, with the preferred origin of its site.
+    pub fn url(&self) -> String {
+        format!("{}{}", self.origin, self.page.path)
     }
 }
 
@@ -123,6 +142,44 @@ impl View {
         })
     }
 
+    /// Call `visit` for every site with its facts, in order of key, until it returns false.
+    pub fn sites_with_facts(
+        &self,
+        mut visit: impl FnMut(SiteEntry, SiteFacts) -> bool,
+    ) -> Result<(), FrontierError> {
+        self.read(|store| {
+            each_site(store, |row| {
+                let mut entry = row.entry();
+                self.release_if_abandoned(&mut entry);
+                Ok(visit(entry, store.facts_read(&row)?))
+            })
+        })
+    }
+
+    /// The site with this name, if it is known.
+    pub fn site(&self, name: &str) -> Result<Option<SiteEntry>, FrontierError> {
+        let row = self.read(|store| store.site(SiteKey::of(name).0 as i64))?;
+        Ok(row.map(|row| row.entry()))
+    }
+
+    /// Call `visit` for every page that waits to be fetched or retried, site by site, until it returns false. `site`:
+    /// only pages of the site with this name. Links in inboxes are not included.
+    pub fn queued(
+        &self,
+        site: Option<&str>,
+        mut visit: impl FnMut(QueuedPage<'_>) -> bool,
+    ) -> Result<(), FrontierError> {
+        self.read(|store| {
+            if let Some(name) = site {
+                if let Some(row) = store.site(SiteKey::of(name).0 as i64)? {
+                    queued_of(store, &row, &mut visit)?;
+                }
+                return Ok(());
+            }
+            each_site(store, |row| queued_of(store, &row, &mut visit))
+        })
+    }
+
     /// Shows a leased site as waiting if no process visits it: the next crawl releases its lease and visits it at once.
     fn release_if_abandoned(&self, site: &mut SiteEntry) {
         if self.writer.is_none() && site.state == SiteState::Leased {
@@ -174,6 +231,35 @@ fn each_site(
             }
         }
     }
+}
+
+/// List the pages of one site that wait. Returns false if `visit` returned false.
+fn queued_of(
+    store: &Store,
+    site: &SiteRow,
+    visit: &mut impl FnMut(QueuedPage<'_>) -> bool,
+) -> Result<bool, StoreError> {
+    let mut show = |page: &Pending, due| {
+        visit(QueuedPage {
+            origin: &site.origin,
+            page,
+            due,
+        })
+    };
+    let mut wants_more = store.window_read(site)?.iter().all(|page| show(page, None));
+    if wants_more {
+        store.queue_walk(site, |pages| {
+            wants_more = pages.iter().all(|page| show(page, None));
+            wants_more
+        })?;
+    }
+    if wants_more {
+        store.retries_walk(site, |pages| {
+            wants_more = pages.iter().all(|(due, page)| show(page, Some(*due)));
+            wants_more
+        })?;
+    }
+    Ok(wants_more)
 }
 
 /// List the records of one site. Returns false if `visit` returned false.
