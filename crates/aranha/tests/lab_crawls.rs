@@ -8,7 +8,9 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use aranha_lab::{Lab, LoggedRequest, Plan, Sizes};
-use support::{answered, assert_status, assert_valid, crawl, expected, finish, pages, wait};
+use support::{
+    answered, aranha, assert_status, assert_valid, crawl, expected, finish, pages, wait,
+};
 
 const PAUSE: Duration = Duration::from_millis(40);
 
@@ -230,4 +232,59 @@ async fn twenty_kills_lose_no_recorded_page() {
     // Upper bound per kill: the requests of one second, which are 25 to each of 6 addresses with a pause of 40 ms.
     // Check-ins are 100 ms apart, but writing one takes time too, so a kill can lose more than the last 100 ms.
     assert!(repeats <= KILLS * 6 * 25, "{repeats}");
+}
+
+/// A panic in 1% of the visits and a page reader that never returns: the crawl ends in order with all other pages, and
+/// lists the problem sites.
+#[tokio::test(flavor = "multi_thread")]
+async fn faults_cost_only_the_pages_and_sites_that_they_hit() {
+    const PROBLEM_SITES: [&str; 2] = ["site017.lab", "site123.lab"];
+    let plan = Plan {
+        sites: 200,
+        seeds: 200,
+        addresses: 40,
+        ..Plan::small(10)
+    };
+    let lab = Lab::start(plan).await.unwrap();
+    let all = expected(&lab);
+    let of_site = |url: &str, site: &str| url.contains(&format!("//{site}:"));
+    // The last page of a site, which leads to no other page.
+    let unread = all.keys().filter(|url| of_site(url, "site005.lab"));
+    let unread = unread.max_by_key(|url| (url.len(), url.as_str())).unwrap();
+    let faults = format!(
+        "visit=panic:{},visit=panic:{},read=hang:{}",
+        PROBLEM_SITES[0],
+        PROBLEM_SITES[1],
+        &unread[unread.find("site005.lab").unwrap()..]
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("crawl");
+    let mut command = crawl(&lab, &collection, "0");
+    std::fs::write(
+        collection.with_extension("settings.toml"),
+        "[crawl]\nmax_pause = \"100ms\"\nidle_wait = \"1s\"\n[fetch]\ntotal_timeout = \"10s\"\n",
+    )
+    .unwrap();
+    command.env("ARANHA_INJECT_FAULTS", faults);
+    assert_status(&finish(command).await, 0);
+    let is_other = |url: &String| {
+        let is_problem = PROBLEM_SITES.iter().any(|site| of_site(url, site));
+        !is_problem && url != unread
+    };
+    let fetched = answered(&lab, &collection);
+    for (url, status) in all.iter().filter(|(url, _)| is_other(url)) {
+        assert_eq!(fetched.get(url), Some(status), "{url}");
+    }
+    assert_eq!(fetched.get(unread), None);
+    let listed = aranha()
+        .args(["status", "--problems", "-c"])
+        .arg(&collection)
+        .output()
+        .unwrap();
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    assert_eq!(listed.lines().count(), PROBLEM_SITES.len(), "{listed}");
+    for site in PROBLEM_SITES {
+        assert!(listed.contains(&format!("{site}:")), "{listed}");
+    }
+    assert_valid(&collection);
 }

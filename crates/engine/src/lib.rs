@@ -31,6 +31,7 @@ mod collection;
 mod commit;
 pub mod config;
 mod courtesy;
+mod fault_injection;
 mod limits;
 mod links;
 mod node;

@@ -17,6 +17,7 @@ use crate::collect::{self, MAX_ROBOTS_SIZE, PageResponse, RequestKind, auxiliary
 use crate::commit::CompletedFetch;
 use crate::courtesy::retry_after;
 use crate::node::Context;
+use crate::visit::activity::Activity;
 
 /// How long a fetched file may be used, in milliseconds (RFC 9309, 2.4).
 const MAX_AGE_MS: i64 = 24 * 3600 * 1000;
@@ -65,6 +66,7 @@ pub(crate) struct RobotsFetch {
 /// end of the courtesy pause.
 pub(crate) async fn request(
     context: &Context,
+    activity: &Activity,
     session: &mut FetchSession,
     start: CanonUrl,
     allowed_at: &mut Instant,
@@ -85,8 +87,8 @@ pub(crate) async fn request(
     for _ in 0..=MAX_REDIRECTS {
         tokio::time::sleep_until(*allowed_at).await;
         let began = context.now();
-        let (_, fetched) =
-            collect::request(context, session, &url, &[], RequestKind::RobotsTxt).await;
+        let kind = RequestKind::RobotsTxt;
+        let (_, fetched) = collect::request(context, activity, session, &url, &[], kind).await;
         fetch.retry_after = read_retry_after(&fetched);
         fetch.no_such_name = matches!(fetched, Err(Failure::DnsNotFound));
         *allowed_at = Instant::now() + context.config().crawl.pause;

@@ -4,7 +4,7 @@
 //! visits, courtesy, commits and frontier are the same code in both kinds of world.
 //!
 //! A simulated world is **deterministic** on a current-thread runtime: it uses no other thread and no wall clock. The
-//! frontier is called on the same thread, the writing and merging of its link runs has no time limit, and the archive
+//! frontier is called on the same thread, pages are read on it, the writing and merging of its link runs has no time limit, and the archive
 //! stores nothing (docs/decisions/0011-simulation.md).
 
 use std::path::Path;
@@ -17,6 +17,7 @@ use aranha_url::Blacklist;
 use aranha_volume::{Archive, Repairs, VolumeError};
 
 use crate::clock::Clock;
+use crate::collect::ReaderThreads;
 use crate::commit::SharedFrontier;
 
 /// Time limit for writing and merging the frontier's link runs after a commit.
@@ -99,6 +100,13 @@ impl World {
         match self.simulated {
             None => SharedFrontier::new(frontier),
             Some(_) => SharedFrontier::in_place(frontier),
+        }
+    }
+
+    pub(crate) fn readers(&self) -> ReaderThreads {
+        match self.simulated {
+            None => ReaderThreads::new(),
+            Some(_) => ReaderThreads::in_place(),
         }
     }
 

@@ -112,7 +112,8 @@ pub use record::{
 pub use retry::Retry;
 pub use seen::Seen;
 pub use status::{
-    Explanation, FrontierStatus, LeaseEntry, PageTotals, SiteEntry, SiteState, SiteTotals, Waiting,
+    Explanation, FrontierStatus, LeaseEntry, PageTotals, ProblemSite, SiteEntry, SiteState,
+    SiteTotals, Waiting,
 };
 
 /// The operations that every storage engine implements. The same tests (`suite/`) check every engine.
@@ -215,6 +216,28 @@ pub trait Frontier: Send {
     /// Release all leases of a node that is gone. Returns the number of released leases. Their sites become due at
     /// once, and each site keeps its window as of the last check-in.
     fn release_all(&mut self, now: i64, node: &str) -> Result<u64, FrontierError>;
+
+    /// End the lease of a visit that was ended by a fault of the crawler, described by `problem`. The site keeps its
+    /// window as of the last check-in and is not leased before `due`. It counts as a problem site until a visit of it
+    /// ends in order. Returns false if the lease is lost.
+    fn end_failed_visit(
+        &mut self,
+        now: i64,
+        lease: u64,
+        problem: &str,
+        due: i64,
+    ) -> Result<bool, FrontierError>;
+
+    /// All problem sites, the latest fault first.
+    fn problem_sites(&self) -> Result<Vec<ProblemSite>, FrontierError>;
+
+    /// Make these problem sites due at `due`, if they are due later.
+    fn bring_problem_sites_forward(
+        &mut self,
+        now: i64,
+        sites: &[SiteKey],
+        due: i64,
+    ) -> Result<(), FrontierError>;
 
     /// The totals of the crawl. Cheap enough to be called every second.
     fn status(&self, now: i64) -> Result<FrontierStatus, FrontierError>;

@@ -43,6 +43,8 @@ pub enum Outcome {
     Blocked,
     /// The page was in scope when it was admitted, but no longer is.
     OutOfScope,
+    /// A fault of the crawler: the page could not be read in time, or the code that fetched or read it panicked.
+    InternalError,
 }
 
 impl Outcome {
@@ -66,6 +68,7 @@ impl Outcome {
             Outcome::RobotsUnreachable => (15, 0),
             Outcome::Blocked => (16, 0),
             Outcome::OutOfScope => (17, 0),
+            Outcome::InternalError => (18, 0),
         }
     }
 
@@ -89,6 +92,7 @@ impl Outcome {
             15 => Outcome::RobotsUnreachable,
             16 => Outcome::Blocked,
             17 => Outcome::OutOfScope,
+            18 => Outcome::InternalError,
             _ => return None,
         })
     }
@@ -122,6 +126,7 @@ impl fmt::Display for Outcome {
             Outcome::RobotsUnreachable => "robots.txt unreachable",
             Outcome::Blocked => "blocked",
             Outcome::OutOfScope => "out of scope",
+            Outcome::InternalError => "internal error",
         };
         f.write_str(words)
     }
@@ -139,7 +144,7 @@ mod tests {
                 assert_eq!(outcome.code(), (code, status));
                 assert!(!outcome.to_string().is_empty());
             } else {
-                assert!(code == 0 || code > 17, "code {code} is not decoded");
+                assert!(code == 0 || code > 18, "code {code} is not decoded");
             }
         }
     }

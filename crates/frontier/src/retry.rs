@@ -28,7 +28,8 @@ pub struct Retry {
     /// response was below the minimum speed.
     #[serde(with = "duration::list")]
     pub timeout: Vec<Duration>,
-    /// The connection was closed before the response was complete, or the response is not HTTP.
+    /// The connection was closed before the response was complete, the response is not HTTP, or the crawler could not
+    /// read it.
     #[serde(with = "duration::list")]
     pub reset: Vec<Duration>,
     /// The connection was refused, or the network is unreachable.
@@ -93,7 +94,7 @@ impl Retry {
     pub fn delays(&self, outcome: Outcome) -> Option<&[Duration]> {
         Some(match outcome {
             Outcome::Timeout | Outcome::ConnectTimeout | Outcome::Stalled => &self.timeout,
-            Outcome::Reset | Outcome::Protocol => &self.reset,
+            Outcome::Reset | Outcome::Protocol | Outcome::InternalError => &self.reset,
             Outcome::ConnectFailed => &self.server_down,
             Outcome::TlsFailed => &self.tls,
             Outcome::DnsFailed => &self.dns_failed,

@@ -18,6 +18,8 @@ pub struct SiteTotals {
     pub idle: u64,
     /// Sites that are blocked, by the user or as a trap.
     pub blocked: u64,
+    /// Sites whose last visit was ended by a fault of the crawler. They are also counted by their state.
+    pub problems: u64,
 }
 
 /// Pages by state.
@@ -109,6 +111,21 @@ pub struct SiteEntry {
     pub records: u64,
     /// Whether the inbox of the site has links. All of them may lead to known pages.
     pub inbox: bool,
+}
+
+/// A site whose last visit was ended by a fault of the crawler, such as a panic (Viuva Negra 5.2).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ProblemSite {
+    /// Name of the site.
+    pub site: String,
+    /// Key of `site`.
+    pub key: SiteKey,
+    /// Number of visits in a row that were ended by a fault.
+    pub faults: u32,
+    /// Time of the last fault.
+    pub time: i64,
+    /// The last fault, as a sentence.
+    pub problem: String,
 }
 
 /// A lease in force.

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use aranha_frontier::{
     CheckIn, CheckedIn, Claim, Claimed, Embedded, Explanation, Frontier, FrontierError,
-    FrontierStatus, Lease, LeaseLost, Outside, RecordBatch, RecordCursor, Rediscovered, Seed,
-    Seeded, SiteFacts, VisitOrder,
+    FrontierStatus, Lease, LeaseLost, Outside, ProblemSite, RecordBatch, RecordCursor,
+    Rediscovered, Seed, Seeded, SiteFacts, VisitOrder,
 };
 use aranha_url::{CanonUrl, SiteKey};
 
@@ -125,6 +125,29 @@ impl Frontier for AuditedFrontier {
 
     fn renew(&mut self, now: i64, leases: &[u64]) -> Result<Vec<LeaseLost>, FrontierError> {
         self.inner.renew(now, leases)
+    }
+
+    fn end_failed_visit(
+        &mut self,
+        now: i64,
+        lease: u64,
+        problem: &str,
+        due: i64,
+    ) -> Result<bool, FrontierError> {
+        self.inner.end_failed_visit(now, lease, problem, due)
+    }
+
+    fn problem_sites(&self) -> Result<Vec<ProblemSite>, FrontierError> {
+        self.inner.problem_sites()
+    }
+
+    fn bring_problem_sites_forward(
+        &mut self,
+        now: i64,
+        sites: &[SiteKey],
+        due: i64,
+    ) -> Result<(), FrontierError> {
+        self.inner.bring_problem_sites_forward(now, sites, due)
     }
 
     fn release_all(&mut self, now: i64, node: &str) -> Result<u64, FrontierError> {

@@ -79,7 +79,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
         again: again(arguments),
         mode: OutputMode::choose(arguments.json, arguments.quiet),
     };
-    runtime()?.block_on(session.run())
+    let runtime = runtime()?;
+    let result = runtime.block_on(session.run());
+    // Does not wait for page readers that never return.
+    runtime.shutdown_background();
+    result
 }
 
 fn again(arguments: &Arguments) -> Option<Again> {

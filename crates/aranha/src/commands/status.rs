@@ -21,6 +21,7 @@ Examples:
   aranha status -c example
   watch -n 5 aranha status -c example    during a crawl
   aranha status --blocked -c example     list the blocked sites with the reason
+  aranha status --problems -c example    list the sites whose last visit failed
   aranha status -c example --json | jq .pages.queued";
 
 /// Show the state of a crawl; also works while it runs
@@ -35,7 +36,10 @@ pub(crate) struct Arguments {
     /// Old name of --blocked
     #[arg(long, hide = true)]
     aside: bool,
-    /// Print one JSON object; with --blocked one per line (docs/json.md)
+    /// List the sites whose last visit was ended by a fault of aranha, with the fault
+    #[arg(long, conflicts_with = "blocked")]
+    problems: bool,
+    /// Print one JSON object; with --blocked or --problems one per line (docs/json.md)
     #[arg(long)]
     json: bool,
 }
@@ -48,6 +52,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     let mut output = Output::new();
     if arguments.blocked || arguments.aside {
         print_blocked_sites(&collection, arguments.json, &mut output)?;
+    } else if arguments.problems {
+        print_problem_sites(&collection, arguments.json, &mut output)?;
     } else {
         let now = Clock::new().now();
         let status = collection.view.status(now)?.into();
@@ -86,6 +92,12 @@ fn print(status: &Status, now: i64, output: &mut Output) -> Result<(), CommandEr
         grouped(pages.retry),
         grouped(pages.blocked)
     ))?;
+    if sites.problems > 0 {
+        output.line(format_args!(
+            "problems  {}: the last visit was ended by a fault (aranha status --problems)",
+            counted(sites.problems, "problem site")
+        ))?;
+    }
     if pages.revisit > 0 {
         output.line(format_args!(
             "revisits  {} of the pages done will be visited again",
@@ -108,6 +120,33 @@ fn print(status: &Status, now: i64, output: &mut Output) -> Result<(), CommandEr
         Some(due) => format!("{} UTC", calendar::date_time(due)),
     };
     output.line(format_args!("next due  {next}"))
+}
+
+fn print_problem_sites(
+    collection: &CollectionReader,
+    json: bool,
+    output: &mut Output,
+) -> Result<(), CommandError> {
+    for site in collection.view.problem_sites()? {
+        if json {
+            output.json(&json!({
+                "site": site.site,
+                "faults": site.faults,
+                "time": calendar::rfc3339(site.time),
+                "problem": site.problem,
+            }))?;
+        } else {
+            let line = format!(
+                "{}  {}  {} UTC  {}",
+                site.site,
+                counted(u64::from(site.faults), "failed visit"),
+                calendar::date_time(site.time),
+                site.problem
+            );
+            output.line(Escaped(&line))?;
+        }
+    }
+    Ok(())
 }
 
 /// Lists the blocked sites. In text output, sites on the black list are grouped by entry and counted, because one entry

@@ -133,6 +133,8 @@ fn old_notice(notice: &Notice) -> Value {
         | Notice::ClockBehind { .. }
         | Notice::ClockChanged { .. }
         | Notice::DiskFull { .. }
+        | Notice::VisitFailed { .. }
+        | Notice::PageFailed { .. }
         | Notice::RulesWidened { .. }
         | Notice::PagesReadAgain { .. } => Value::Null,
     }

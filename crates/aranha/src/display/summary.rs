@@ -81,6 +81,15 @@ fn lines(summary: &Summary, folder: &str) -> Vec<String> {
             ),
         );
     }
+    if status.sites.problems > 0 {
+        row(
+            "problems",
+            format!(
+                "{} (aranha status --problems -c {folder})",
+                counted(status.sites.problems, "problem site")
+            ),
+        );
+    }
     if tally.soft_404 + tally.unsupported_browser > 0 {
         row(
             "no content",

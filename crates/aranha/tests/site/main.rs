@@ -10,6 +10,7 @@ mod black_list;
 mod crash_loop;
 mod daily;
 mod dns;
+mod faults;
 mod folders;
 mod frontier_files;
 mod keep;

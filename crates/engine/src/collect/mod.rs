@@ -14,26 +14,31 @@ mod archive_record;
 mod not_modified;
 mod proxy_cache;
 mod read;
+mod reader_threads;
 mod request;
 mod response;
 mod robots_directives;
 mod version;
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use aranha_fetch::{Failure, FetchSession, Fetched, Headers, Resolved};
+use aranha_fetch::{Failure, FetchResponse, FetchSession, Fetched, Headers, Resolved};
 use aranha_frontier::{Hop, Pending};
 use aranha_url::CanonUrl;
-use aranha_volume::Receipt;
+use aranha_volume::{Exchange, Receipt};
 use tokio::time::Instant;
 
 use self::version::conditional_headers;
 use crate::courtesy::pause_after;
+use crate::fault_injection::{self, FaultPoint};
 use crate::links::PageLinks;
 use crate::node::Context;
 use crate::status::tally::add;
+use crate::visit::activity::Activity;
 
 pub(crate) use self::archive_record::exchange;
+pub(crate) use self::reader_threads::{MAX_ABANDONED, ReaderFault, ReaderThreads, panic_message};
 pub(crate) use self::request::{MAX_ROBOTS_SIZE, RequestKind, request};
 pub(crate) use self::response::PageResponse;
 #[cfg(test)]
@@ -53,6 +58,8 @@ pub(crate) struct FetchTask {
     pub(crate) read_words: bool,
     /// The pause that the site's robots.txt asks for.
     pub(crate) crawl_delay: Duration,
+    /// The activity of the visit.
+    pub(crate) activity: Arc<Activity>,
 }
 
 /// The result of a [`FetchTask`].
@@ -63,6 +70,8 @@ pub(crate) enum Collected {
     CacheMiss(Box<FinishedTask>),
     /// The archive could not store the page. The page counts as not fetched, and the crawl is stopping.
     NotArchived(Box<FinishedTask>),
+    /// The page was received but could not be read. `ended`: the end of the response.
+    NotRead { fault: ReaderFault, ended: Instant },
 }
 
 /// A [`FetchTask`] whose last request has ended.
@@ -96,7 +105,7 @@ pub(crate) struct FetchedPage {
 /// The futures of rare paths are boxed, here and in the fetcher, to keep the future of `collect` small: it is allocated
 /// anew for every page.
 pub(crate) async fn collect(
-    context: &Context,
+    context: &Arc<Context>,
     mut session: FetchSession,
     task: FetchTask,
 ) -> Collected {
@@ -108,7 +117,10 @@ pub(crate) async fn collect(
         follow_links,
         read_words,
         crawl_delay,
+        activity,
     } = task;
+    fault_injection::hang(FaultPoint::Fetch, url.as_str()).await;
+    fault_injection::inject(FaultPoint::Fetch, url.as_str());
     let began = context.now();
     let started = Instant::now();
     let mut headers = conditional_headers(&page);
@@ -118,18 +130,18 @@ pub(crate) async fn collect(
             .filter(|_| proxy.is_none())
             .map(|cookie| ("Cookie", cookie)),
     );
-    let first = match proxy {
-        Some(proxy) => {
-            Box::pin(proxy_cache::request(
-                context,
-                &mut session,
-                &url,
-                headers.clone(),
-                proxy,
-            ))
-            .await
-        }
-        None => request(context, &mut session, &url, &headers, RequestKind::Page).await,
+    let first = if let Some(proxy) = proxy {
+        Box::pin(proxy_cache::request(
+            context,
+            &mut session,
+            &url,
+            headers.clone(),
+            proxy,
+        ))
+        .await
+    } else {
+        let kind = RequestKind::Page;
+        request(context, &activity, &mut session, &url, &headers, kind).await
     };
     let use_ranges = proxy.is_none() && context.config().fetch.range_requests;
     let (resolved, result) = if use_ranges && refuses_range(&first.1) {
@@ -141,7 +153,15 @@ pub(crate) async fn collect(
         let pause = pause_after(crawl, url.host(), context.now(), crawl_delay, took);
         tokio::time::sleep(pause).await;
         let whole = RequestKind::WholePage;
-        Box::pin(request(context, &mut session, &url, &headers, whole)).await
+        Box::pin(request(
+            context,
+            &activity,
+            &mut session,
+            &url,
+            &headers,
+            whole,
+        ))
+        .await
     } else {
         first
     };
@@ -173,11 +193,35 @@ pub(crate) async fn collect(
     };
     page.task.took = fetched.timings.total;
     page.task.ended = fetched.finished;
-    let Ok(response) = &fetched.result else {
+    if fetched.result.is_err() {
         return Collected::Fetched(page);
-    };
+    }
     let lease = follow_links.then_some(lease);
-    if let Some(exchange) = read::read(context, &fetched, response, lease, read_words, &mut page) {
+    Box::pin(read_and_store(
+        context, &activity, fetched, lease, read_words, page,
+    ))
+    .await
+}
+
+/// Reads the response, and hands its bytes to the archive.
+async fn read_and_store(
+    context: &Arc<Context>,
+    activity: &Activity,
+    fetched: Fetched,
+    lease: Option<u64>,
+    read_words: bool,
+    page: Box<FetchedPage>,
+) -> Collected {
+    let ended = fetched.finished;
+    // Reading has its own time limit.
+    let wait = activity.wait();
+    let read = read_page(context, fetched, lease, read_words, page).await;
+    drop(wait);
+    let (fetched, mut page, exchange) = match read {
+        Ok(read) => read,
+        Err(fault) => return Collected::NotRead { fault, ended },
+    };
+    if let Some(exchange) = exchange {
         // `fetched` must live until the archive has the bytes, because it holds the response's share of the memory
         // budget.
         match context.store(exchange).await {
@@ -188,7 +232,36 @@ pub(crate) async fn collect(
             }
         }
     }
+    drop(fetched);
     Collected::Fetched(page)
+}
+
+/// Reads the response on a thread for readers, within a time limit. A response without a body to read is read in place.
+async fn read_page(
+    context: &Arc<Context>,
+    fetched: Fetched,
+    lease: Option<u64>,
+    read_words: bool,
+    mut page: Box<FetchedPage>,
+) -> Result<(Fetched, Box<FetchedPage>, Option<Exchange>), ReaderFault> {
+    let has_body = |response: &FetchResponse| !response.unwanted && !response.body.is_empty();
+    let has_body = fetched.result.as_ref().is_ok_and(has_body);
+    let total = context.config().fetch.total_timeout;
+    let limit = reader_threads::reading_time(total, fetched.timings.total);
+    let reader = Arc::clone(context);
+    let read = move || {
+        fault_injection::inject(FaultPoint::Read, page.task.url.as_str());
+        let exchange = match &fetched.result {
+            Ok(response) => read::read(&reader, &fetched, response, lease, read_words, &mut page),
+            Err(_) => None,
+        };
+        (fetched, page, exchange)
+    };
+    if has_body {
+        context.readers.run(limit, read).await
+    } else {
+        Ok(read())
+    }
 }
 
 /// Makes the [`Pending`] of a request that does not come from the frontier: robots.txt or a probe.

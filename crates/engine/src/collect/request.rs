@@ -11,6 +11,7 @@ use tokio::time::Instant;
 
 use crate::node::Context;
 use crate::status::tally::add;
+use crate::visit::activity::Activity;
 
 /// If aranha closes a connection before the end of the response, the courtesy pause begins when the server notices the
 /// close. The server is assumed to notice within this time.
@@ -29,15 +30,18 @@ pub(crate) enum RequestKind {
 }
 
 /// Resolves the host and sends the request when the address gate opens. If an address cannot be reached, tries the next
-/// address (RFC 1123, 2.3), until the attempts have taken `fetch.total_timeout`. `Err`: no request was sent.
+/// address (RFC 1123, 2.3), until the attempts have taken `fetch.total_timeout`. `Err`: no request was sent. While the
+/// request waits for DNS, the gate or the load limit, `activity` counts a wait.
 pub(crate) async fn request(
     context: &Context,
+    activity: &Activity,
     session: &mut FetchSession,
     url: &CanonUrl,
     headers: &[(&'static str, String)],
     kind: RequestKind,
 ) -> (Option<Resolved>, Result<Fetched, Failure>) {
     let network = &context.network;
+    let mut wait = Some(activity.wait());
     let resolved = match network.web.resolve(url.host()).await {
         Ok(resolved) => resolved,
         Err(failure) => return (None, Err(failure)),
@@ -56,6 +60,7 @@ pub(crate) async fn request(
             result = Err(Failure::AddressRefused { address, rule });
             continue;
         }
+        wait.get_or_insert_with(|| activity.wait());
         let permit = network.gates.enter(address).await;
         let mut request = FetchRequest::new(url, address);
         request.headers.extend_from_slice(headers);
@@ -63,6 +68,7 @@ pub(crate) async fn request(
         request.accept_any_type = kind == RequestKind::RobotsTxt;
         request.max_body = request.accept_any_type.then_some(MAX_ROBOTS_SIZE as u64);
         let slot = network.load.enter().await;
+        drop(wait.take());
         if context.scope.blocks_site_of(url) {
             // The site was blocked while this request waited. When the visit gets the error that is returned here, it
             // checks the black list and blocks the site.

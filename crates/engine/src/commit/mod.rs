@@ -12,6 +12,7 @@ pub(crate) mod shared_frontier;
 mod tests;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use aranha_frontier::{CheckIn, CheckedIn, FrontierError, Seed, Then};
@@ -72,6 +73,10 @@ pub(crate) struct Committer {
     pub(crate) stop: Stop,
     /// Notified after each commit that may have made sites due: it sent links to other sites, or released a site.
     pub(crate) sites_due: Arc<Notify>,
+    /// Notified when all visits have ended. Page readers that were abandoned may hold senders forever.
+    pub(crate) visits_ended: Arc<Notify>,
+    /// Whether a commit is under way.
+    pub(crate) committing: Arc<AtomicBool>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -107,7 +112,7 @@ fn unpack((mut check_in, window, overflow): (CheckIn, QueueReport, PageQueue)) -
 }
 
 impl Committer {
-    /// Runs until every visit has dropped its sender. After an error it drops all submissions, so that visits learn at
+    /// Runs until all visits have ended and their check-ins are committed. After an error it drops all submissions, so that visits learn at
     /// once that nothing can be recorded any more.
     pub(crate) async fn run(mut self, mut submissions: mpsc::Receiver<Submission>) {
         let mut untidy = false;
@@ -116,11 +121,18 @@ impl Committer {
             tokio::select! {
                 biased;
                 count = submissions.recv_many(&mut group, MAX_WAITING) => if count == 0 { break },
+                () = self.visits_ended.notified() => {
+                    submissions.close();
+                    continue;
+                }
                 () = tokio::time::sleep(HOUSEKEEPING_INTERVAL), if untidy => {}
             }
             // Thousands of receipts are ready at once. With tokio's cooperative budget this task would yield to
             // thousands of visits after every hundred receipts, and a commit would take many seconds.
-            match unconstrained(self.commit(group)).await {
+            self.committing.store(true, Relaxed);
+            let committed = unconstrained(self.commit(group)).await;
+            self.committing.store(false, Relaxed);
+            match committed {
                 Ok(more) => untidy = more,
                 Err(error) => {
                     self.stop.ask(error.reason());

@@ -207,6 +207,8 @@ fn committer(folder: &std::path::Path) -> (Committer, Lease) {
         counters: Arc::default(),
         stop: Stop::new(),
         sites_due: Arc::new(Notify::new()),
+        visits_ended: Arc::default(),
+        committing: Arc::default(),
     };
     (committer, lease)
 }
@@ -301,4 +303,19 @@ async fn the_committer_ends_when_all_visits_have_ended() {
     drop(sender);
     running.await.unwrap();
     assert!(!stop.asked());
+}
+
+/// An abandoned page reader holds a sender forever.
+#[tokio::test]
+async fn the_committer_ends_although_a_sender_is_held() {
+    let folder = tempfile::tempdir().unwrap();
+    let (committer, lease) = committer(folder.path());
+    let (sender, receiver) = channel();
+    let visits_ended = Arc::clone(&committer.visits_ended);
+    let (submission, reply) = submission(lease.id, Vec::new());
+    sender.send(submission).await.ok().unwrap();
+    visits_ended.notify_one();
+    committer.run(receiver).await;
+    assert!(reply.await.unwrap().checked_in.is_some());
+    assert!(sender.is_closed());
 }

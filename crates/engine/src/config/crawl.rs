@@ -81,6 +81,9 @@ pub struct CrawlOptions {
     /// A visit ends after this time if other sites wait (F7).
     #[serde(with = "aranha_units::duration")]
     pub quantum: Duration,
+    /// A visit without progress is ended after this time, and its site is visited again after all others (M2).
+    #[serde(with = "aranha_units::duration")]
+    pub no_progress_limit: Duration,
     /// An idle crawl ends unless a page becomes due within this time.
     #[serde(with = "aranha_units::duration")]
     pub idle_wait: Duration,
@@ -147,6 +150,7 @@ impl Default for CrawlOptions {
             time_zones: BTreeMap::new(),
             check_in_interval: Duration::from_secs(5),
             quantum: Duration::from_mins(5),
+            no_progress_limit: Duration::from_mins(5),
             idle_wait: Duration::from_mins(2),
             continuous: false,
             product: "aranha".to_owned(),

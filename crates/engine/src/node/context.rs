@@ -10,6 +10,7 @@ use aranha_volume::{Archive, Exchange, Receipt, VolumeError};
 use tokio::time::Instant;
 
 use crate::clock::Clock;
+use crate::collect::ReaderThreads;
 use crate::commit::Submissions;
 use crate::config::Config;
 use crate::courtesy::address_gate::AddressGates;
@@ -33,6 +34,7 @@ pub(crate) struct Context {
     pub(crate) policy: CrawlPolicy,
     pub(crate) scope: SharedScope,
     pub(crate) network: Network,
+    pub(crate) readers: ReaderThreads,
     pub(crate) storage: Storage,
     pub(crate) watchers: Watchers,
     pub(crate) reports: Reports,
@@ -64,6 +66,14 @@ pub(crate) struct Network {
 pub(crate) struct Storage {
     pub(crate) archive: Archive,
     pub(crate) submissions: Submissions,
+    pub(super) committing: Arc<AtomicBool>,
+}
+
+impl Storage {
+    /// Whether a commit is under way.
+    pub(super) fn is_committing(&self) -> bool {
+        self.committing.load(Relaxed)
+    }
 }
 
 /// Observations that concern more than one site: wildcard domains, each site's share of the requests, the hosts that

@@ -11,7 +11,10 @@ mod context;
 mod error;
 mod monitor;
 mod opening;
+mod problem_sites;
 pub(crate) mod stop;
+mod visits;
+mod watchdog;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -27,7 +30,10 @@ use tracing::Instrument as _;
 
 use self::context::reason_of;
 use self::monitor::Monitor;
+use self::problem_sites::SecondVisits;
 use self::stop::{CrawlLimit, Reason, Stop};
+use self::visits::Visits;
+use self::watchdog::Watchdog;
 use crate::collection::Collection;
 use crate::collection::census;
 use crate::commit::SharedFrontier;
@@ -38,7 +44,6 @@ use crate::status::event::Event;
 use crate::status::notice::Notice;
 use crate::status::seed_failures::SeedFailure;
 use crate::status::tally::{LiveCounters, Tally};
-use crate::visit::visit;
 use crate::world::World;
 
 pub(crate) use self::context::{Context, CrawlPolicy};
@@ -72,6 +77,7 @@ pub struct Node {
     pub(crate) frontier: SharedFrontier,
     committer: tokio::task::JoinHandle<()>,
     sites_due: Arc<Notify>,
+    visits_ended: Arc<Notify>,
     pub(crate) signals: PathBuf,
     census: PathBuf,
     /// `logs/progress.json`; `None` in a simulation.
@@ -134,10 +140,14 @@ impl Node {
     async fn crawl(mut self) -> Result<Summary, EngineError> {
         tracing::info!(sites = self.context.config().crawl.sites, "crawl started");
         let began = Instant::now();
-        let mut visits = JoinSet::new();
+        let mut visits = Visits::default();
+        let mut watchdog = Watchdog::new(self.context.config(), began);
         let mut monitor = Monitor::start(self.progress.clone(), &self.context);
         let outcome = match self.read_pages_again().await {
-            Ok(()) => self.start_visits(&mut visits, began, &mut monitor).await,
+            Ok(()) => {
+                self.start_visits(&mut visits, &mut watchdog, began, &mut monitor)
+                    .await
+            }
             Err(error) => Err(error),
         };
         if let Err(error) = &outcome {
@@ -151,13 +161,18 @@ impl Node {
                 });
         }
         self.context.control.stop.ask(Reason::Finished);
-        while let Some(ended) = visits.join_next().await {
-            self.check_visit(ended);
+        if let Err(error) = self.end_visits(&mut visits, &mut watchdog).await {
+            self.context
+                .control
+                .stop
+                .ask(Reason::Failed(error.to_string()));
         }
+        drop(visits);
         let Self {
             context,
             frontier,
             committer,
+            visits_ended,
             census,
             ..
         } = self;
@@ -172,9 +187,11 @@ impl Node {
         let robots_ignored_on = context.config().crawl.robots_ignored_on();
         // The census is only an estimate, so an error while saving it is ignored.
         let _ = census::save(&context.policy.schedule, context.config(), &census);
-        // The context holds the last sender of submissions. The committer ends when all senders are dropped.
         drop(context);
-        let _ = committer.await;
+        visits_ended.notify_one();
+        if let Err(error) = committer.await {
+            stop.ask(Reason::Failed(format!("the committer failed: {error}")));
+        }
         if let Err(error) = archive.close().await {
             stop.ask(reason_of(&error));
         }
@@ -219,7 +236,8 @@ impl Node {
     /// Checks out sites and starts their visits until the crawl ends.
     async fn start_visits(
         &self,
-        visits: &mut JoinSet<()>,
+        visits: &mut Visits,
+        watchdog: &mut Watchdog,
         began: Instant,
         monitor: &mut Monitor,
     ) -> Result<(), FrontierError> {
@@ -227,6 +245,7 @@ impl Node {
         let slots = context.config().crawl.sites.max(1);
         let deadline = context.config().crawl.time.map(|time| began + time);
         let mut reloaded = began;
+        let mut second_visits = SecondVisits::default();
         self.take_in_signals().await?;
         if !context.config().crawl.continuous {
             // Pages that become due during this crawl wait for the next crawl. Otherwise this crawl might never end.
@@ -244,9 +263,9 @@ impl Node {
             }
         }
         loop {
-            while let Some(ended) = visits.try_join_next() {
-                self.check_visit(ended);
-            }
+            visits.remove_ended();
+            self.record_failed(visits).await?;
+            self.watch(watchdog, visits).await?;
             self.check_deadline(deadline);
             if reloaded.elapsed() >= self.reload_interval {
                 reloaded = Instant::now();
@@ -269,7 +288,7 @@ impl Node {
                 })
                 .await?;
             for lease in leases {
-                visits.spawn(visit(Arc::clone(context), lease));
+                visits.start(context, lease);
             }
             context
                 .counters()
@@ -278,7 +297,11 @@ impl Node {
             let full = visits.len() >= slots;
             let others_wait = full && next.is_some_and(|due| due <= now);
             context.control.others_wait.store(others_wait, Relaxed);
-            if visits.is_empty() && self.is_over(next) {
+            if visits.is_empty()
+                && visits.failed.is_empty()
+                && self.is_over(next)
+                && !self.visit_problem_sites(&mut second_visits).await?
+            {
                 return Ok(());
             }
             self.wait(visits, others_wait, next, deadline).await;
@@ -334,7 +357,7 @@ impl Node {
     /// `others_wait`: all slots are taken, so sites that become due do not end the wait.
     async fn wait(
         &self,
-        visits: &mut JoinSet<()>,
+        visits: &mut Visits,
         others_wait: bool,
         next: Option<i64>,
         deadline: Option<Instant>,
@@ -347,7 +370,7 @@ impl Node {
         });
         tokio::select! {
             biased;
-            Some(ended) = visits.join_next() => self.check_visit(ended),
+            Some(()) = visits.join_next() => {}
             () = self.sites_due.notified(), if !others_wait => {}
             () = tokio::time::sleep_until(due) => {}
             () = sleep_until(deadline) => {}
@@ -360,12 +383,21 @@ impl Node {
         }
     }
 
-    /// Stops the crawl with an error if the task of a visit panicked.
-    fn check_visit(&self, ended: Result<(), tokio::task::JoinError>) {
-        if let Err(error) = ended {
-            let detail = format!("a visit failed: {error}");
-            self.context.control.stop.ask(Reason::Failed(detail));
+    /// Waits until all visits have ended, after the crawl was asked to stop.
+    async fn end_visits(
+        &self,
+        visits: &mut Visits,
+        watchdog: &mut Watchdog,
+    ) -> Result<(), FrontierError> {
+        watchdog.stopping();
+        while !visits.is_empty() {
+            tokio::select! {
+                biased;
+                _ = visits.join_next() => {}
+                () = tokio::time::sleep(watchdog.interval()) => self.watch(watchdog, visits).await?,
+            }
         }
+        self.record_failed(visits).await
     }
 }
 

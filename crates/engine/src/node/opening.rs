@@ -60,6 +60,8 @@ impl Node {
             .map_err(|source| file_error(&collection.event_log(), source))?;
         let frontier = world.frontier(frontier);
         let sites_due = Arc::new(Notify::new());
+        let visits_ended = Arc::new(Notify::new());
+        let committing = Arc::new(AtomicBool::new(false));
         let (submissions, receiver) = channel();
         let (notices, notices_receiver) = Notices::new(events, clock);
         let committer = Committer {
@@ -71,6 +73,8 @@ impl Node {
             counters: Arc::clone(&counters),
             stop: stop.clone(),
             sites_due: Arc::clone(&sites_due),
+            visits_ended: Arc::clone(&visits_ended),
+            committing: Arc::clone(&committing),
         };
         let fetch = aranha_fetch::Options {
             limit_rate: config.crawl.limit_rate,
@@ -83,9 +87,11 @@ impl Node {
                 gates: AddressGates::new(config.crawl.pause, resumed),
                 load: Arc::new(LoadManager::new(config.load.clone())),
             },
+            readers: world.readers(),
             storage: Storage {
                 archive,
                 submissions,
+                committing,
             },
             watchers: Watchers {
                 wildcard_domains: WildcardDomains::default(),
@@ -133,6 +139,7 @@ impl Node {
             frontier,
             committer: tokio::spawn(committer.run(receiver)),
             sites_due,
+            visits_ended,
             signals: collection.signals(),
             census: collection.census(),
             progress: world.is_real().then(|| collection.progress()),

@@ -131,6 +131,7 @@ fn code(outcome: Outcome) -> i32 {
         Outcome::RobotsRefused => -9998,
         Outcome::AddressRefused | Outcome::Blocked => -5001,
         Outcome::OutOfScope => -5000,
+        Outcome::InternalError => -5,
     }
 }
 

@@ -56,6 +56,20 @@ pub enum Notice {
         /// Why it could not be fetched.
         reason: String,
     },
+    /// A visit was ended by a fault of the crawler (M6). The site is visited again, after all others.
+    VisitFailed {
+        /// The site.
+        site: String,
+        /// The fault.
+        problem: String,
+    },
+    /// A page could not be read because of a fault of the crawler. The visit of its site continues.
+    PageFailed {
+        /// The URL of the page.
+        url: String,
+        /// The fault.
+        problem: String,
+    },
     /// DNS lookups fail: the crawl pauses (N4).
     DnsDown,
     /// DNS lookups succeed again.
@@ -123,6 +137,11 @@ impl fmt::Display for Notice {
                 "{percent}% of the requests go to {site}; `aranha block {site}` blocks it"
             ),
             Self::SeedFailed { url, reason } => write!(f, "seed {url} failed: {reason}"),
+            Self::VisitFailed { site, problem } => write!(
+                f,
+                "the visit of {site} failed ({problem}); it is visited again after all other sites"
+            ),
+            Self::PageFailed { url, problem } => write!(f, "{url} was not read: {problem}"),
             Self::DnsDown => f.write_str("DNS lookups fail; the crawl pauses until they succeed"),
             Self::DnsUp { seconds } => write!(
                 f,

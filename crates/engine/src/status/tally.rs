@@ -69,6 +69,8 @@ counters! {
     active_visits,
     /// Visits begun. A site visited twice counts twice.
     visits_started,
+    /// Visits that were ended by a fault of the crawler.
+    failed_visits,
     /// Group commits.
     commits,
     /// Parallel requests that the load manager allows now; 0 without a limit.

@@ -6,12 +6,18 @@ use aranha_frontier::{Hop, Outcome, Pending};
 use aranha_revisit::PageState;
 use aranha_url::CanonUrl;
 use tokio::task::{Id, JoinError};
+use tokio::time::Instant;
 
 use super::trap_check::host_of;
 use super::{Ending, Visit};
-use crate::collect::{Collected, FetchedPage, FinishedTask, PageResponse};
+use crate::collect::{
+    Collected, FetchedPage, FinishedTask, MAX_ABANDONED, PageResponse, ReaderFault, panic_message,
+};
 use crate::commit::CompletedFetch;
 use crate::courtesy::{self, BackOff};
+use crate::fault_injection::{self, FaultPoint};
+use crate::node::stop::Reason;
+use crate::status::notice::Notice;
 use crate::status::tally::add;
 use crate::verdict::{
     NextVisit, RedirectAction, SiteOutage, Verdict, decide, decide_cache_miss, decide_outage,
@@ -19,25 +25,60 @@ use crate::verdict::{
 };
 
 impl Visit {
-    /// Handles the end of a collector. If the collector panicked, its page is recorded as failed and the visit
-    /// continues (M6).
+    /// Handles the end of a collector. If the collector or the reader failed, the page is recorded as failed and the
+    /// visit continues (M6).
     pub(super) fn on_collected(&mut self, joined: Result<(Id, Collected), JoinError>) {
+        self.activity.step();
         match joined {
+            Ok((id, Collected::NotRead { fault, ended })) => {
+                if let ReaderFault::TooSlow { abandoned, .. } = fault
+                    && abandoned >= MAX_ABANDONED
+                {
+                    let problem = format!(
+                        "{abandoned} pages took too long to read, and their readers are still running"
+                    );
+                    self.context.control.stop.ask(Reason::Failed(problem));
+                }
+                self.apply_page_fault(id, &fault.to_string(), ended);
+            }
             Ok((id, collected)) => {
-                self.requests.remove(id);
+                fault_injection::inject(FaultPoint::Visit, self.site.name());
                 self.apply_collected(collected);
+                // Last, so that the reservation in the page limit is returned if this visit panics.
+                self.requests.remove(id);
             }
             Err(error) => {
-                self.context.control.pages.give_back();
-                if let Some(page) = self.requests.remove(error.id()) {
-                    let now = self.context.now();
-                    self.record_unfetched(page, Outcome::Protocol, now);
-                    if let Some(fetch) = self.batch.done.last_mut() {
-                        fetch.notes = format!("internal error: {error}");
-                    }
-                }
+                let id = error.id();
+                let problem = match error.try_into_panic() {
+                    Ok(panic) => format!("a panic: {}", panic_message(&*panic)),
+                    Err(error) => error.to_string(),
+                };
+                self.apply_page_fault(id, &problem, Instant::now());
             }
         }
+    }
+
+    /// Records a page that was not fetched or not read because of a fault of the crawler. `ended`: the end of the
+    /// response.
+    fn apply_page_fault(&mut self, id: Id, problem: &str, ended: Instant) {
+        let allowed_at = ended + self.pause_after(Duration::ZERO);
+        self.requests.allowed_at = self.requests.allowed_at.max(allowed_at);
+        let Some(page) = self.requests.remove(id) else {
+            return;
+        };
+        self.context.control.pages.give_back();
+        add(&self.context.counters().failed, 1);
+        let url = format!("{}{}", self.site.facts().origin, page.path);
+        let problem = problem.to_owned();
+        if page.hop != Hop::SoftNotFoundProbe {
+            let now = self.context.now();
+            self.record_unfetched(page, Outcome::InternalError, now);
+            if let Some(fetch) = self.batch.done.last_mut() {
+                fetch.notes.clone_from(&problem);
+            }
+        }
+        let notices = &self.context.reports.notices;
+        notices.send(Notice::PageFailed { url, problem });
     }
 
     pub(super) fn apply_collected(&mut self, collected: Collected) {
@@ -51,6 +92,7 @@ impl Visit {
                 let page = self.end_request(*task).0;
                 self.queue.push_front(page);
             }
+            Collected::NotRead { .. } => unreachable!("handled by `on_collected`"),
         }
     }
 

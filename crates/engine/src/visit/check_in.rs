@@ -202,14 +202,8 @@ impl Visit {
                 due: time.max(ready),
             },
             Ending::Block => Then::Block,
-            Ending::Abandon => {
-                // The pages in flight are not recorded. A later visit will fetch them, so their reservations in the
-                // page limit are returned.
-                for _ in self.requests.in_flight() {
-                    self.context.control.pages.give_back();
-                }
-                return;
-            }
+            // The pages in flight are not recorded. A later visit will fetch them.
+            Ending::Abandon => return,
         };
         self.site.finish();
         self.check_in(then).await;

@@ -118,6 +118,7 @@ impl Visit {
                 && max_depth.is_none_or(|depth| page.site_depth < depth),
             read_words: self.reads_words(&page),
             crawl_delay: self.site.crawl_delay(),
+            activity: Arc::clone(&self.activity),
             url,
             page,
         };

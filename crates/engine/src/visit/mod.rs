@@ -18,6 +18,7 @@
 //! reports seeds that failed; `admit.rs` admits its links; `trap_check.rs` looks for traps;
 //! `check_in.rs` makes the check-ins. `site.rs` holds the facts of the site.
 
+pub(crate) mod activity;
 mod admit;
 mod apply;
 mod batch;
@@ -50,11 +51,13 @@ use aranha_url::SiteKey;
 use tokio::time::{Instant, Sleep};
 use tracing::Instrument as _;
 
+use self::activity::Activity;
 use self::batch::Batch;
 use self::check_in::{CheckIns, reply};
 use self::page_queue::PageQueue;
 use self::requests::Requests;
 use self::site::VisitedSite;
+use crate::fault_injection::{self, FaultPoint};
 use crate::node::Context;
 use crate::robots_txt;
 use crate::status::tally::add;
@@ -65,10 +68,14 @@ use crate::traps::source_accounts::FirstVisit;
 ///
 /// Tens of thousands of visits wait at the same time. Futures that are needed only at the beginning or at the end of a
 /// visit are boxed, so that they take no memory in between.
-pub(crate) fn visit(context: Arc<Context>, lease: Lease) -> impl Future<Output = ()> + Send {
+pub(crate) fn visit(
+    context: Arc<Context>,
+    lease: Lease,
+    activity: Arc<Activity>,
+) -> impl Future<Output = ()> + Send {
     add(&context.counters().visits_started, 1);
     let span = tracing::debug_span!("visit", site = %lease.site, lease = lease.id);
-    let mut visit = Visit::new(context, lease);
+    let mut visit = Visit::new(context, lease, activity);
     async move {
         visit.enter();
         let ending = match visit.ending {
@@ -116,6 +123,8 @@ struct Visit {
     /// Whether further pages of this site wait in the frontier.
     more_on_disk: bool,
     requests: Requests,
+    /// What the visit does, for the watchdog.
+    activity: Arc<Activity>,
     /// The contents of the next check-in.
     batch: Batch,
     check_ins: CheckIns,
@@ -130,7 +139,7 @@ struct Visit {
 }
 
 impl Visit {
-    fn new(context: Arc<Context>, lease: Lease) -> Self {
+    fn new(context: Arc<Context>, lease: Lease, activity: Arc<Activity>) -> Self {
         let config = context.config();
         // If an earlier process worked on the collection, the time of its last request is unknown. So the pause is
         // counted from the start of this process.
@@ -157,6 +166,7 @@ impl Visit {
             queue,
             more_on_disk: lease.has_more,
             requests: Requests::new(allowed_at),
+            activity,
             batch: Batch::default(),
             check_ins: CheckIns::new(context.check_in_interval(), lease.site_key),
             began: Instant::now(),
@@ -175,6 +185,7 @@ impl Visit {
         self.put_entry_pages_first();
         self.admit_sitemaps();
         loop {
+            fault_injection::hang(FaultPoint::Visit, self.site.name()).await;
             self.poll_reply();
             self.check_blacklist();
             if let Some(ending) = self.ending {
@@ -234,6 +245,9 @@ impl Visit {
             () = &mut self.alarm, if end.is_some() => {
                 // The notification that the page limit allows a further page may have gone to a visit that has ended.
                 // So the limit is checked again at every check-in interval.
+                if self.requests.page_limit_reached {
+                    self.activity.step();
+                }
                 self.requests.page_limit_reached &= !no_check_in || Instant::now() < next_check_in;
             }
             () = context.control.pages.freed(), if self.requests.page_limit_reached => {
@@ -263,6 +277,7 @@ impl Visit {
         }
     }
 
+    /// Whether the visit has nothing left to do.
     fn is_idle(&self) -> bool {
         self.queue.is_empty()
             && self.requests.are_finished()
@@ -284,5 +299,15 @@ impl Visit {
     /// Maximum length of the queue: `frontier.window` pages per parallel request.
     fn window(&self) -> usize {
         self.context.config().frontier.window.max(1) * self.max_requests()
+    }
+}
+
+impl Drop for Visit {
+    /// Returns the reservations of pages in flight in the page limit. If the visit panicked, was ended by the watchdog
+    /// or lost its lease, these pages are fetched by a later visit.
+    fn drop(&mut self) {
+        for _ in self.requests.in_flight() {
+            self.context.control.pages.give_back();
+        }
     }
 }

@@ -16,7 +16,7 @@ use crate::node::Context;
 pub(super) struct Requests {
     collectors: JoinSet<Collected>,
     /// Pages being fetched. They stay pending until their records are in a batch.
-    in_flight: Vec<(Id, Pending)>,
+    pub(super) in_flight: Vec<(Id, Pending)>,
     sessions: Vec<FetchSession>,
     /// No request is sent to this site before this time.
     pub(super) allowed_at: Instant,

@@ -79,10 +79,12 @@ impl Visit {
         let context = Arc::clone(&self.context);
         let url = context.url_of(&self.site.facts().origin, "/robots.txt")?;
         let mut session = FetchSession::new();
+        let activity = Arc::clone(&self.activity);
         let mut allowed_at = self.requests.allowed_at;
         let fetch = {
             let mut fetching = pin!(robots_txt::request(
                 &context,
+                &activity,
                 &mut session,
                 url,
                 &mut allowed_at

@@ -14,7 +14,8 @@ use aranha_url::{CanonUrl, Canonicaliser};
 
 use super::*;
 use crate::collect::{
-    Collected, FetchTask, FetchedPage, FinishedTask, PageResponse, Version, collect,
+    Collected, FetchTask, FetchedPage, FinishedTask, MAX_ABANDONED, PageResponse, ReaderFault,
+    Version, collect,
 };
 use crate::collection::Collection;
 use crate::config::Config;
@@ -71,7 +72,7 @@ impl Test {
         let world = World::simulated(NOW, Arc::new(EmptyWeb), Duration::ZERO);
         let (frontier, stop) = (Box::new(frontier), Stop::new());
         let node = Node::open_in(&world, &collection, config, frontier, false, stop).unwrap();
-        let mut visit = Visit::new(Arc::clone(&node.context), lease);
+        let mut visit = Visit::new(Arc::clone(&node.context), lease, Arc::default());
         assert_eq!(visit.queue.pop_front().unwrap().path, "/");
         Self {
             visit,
@@ -543,6 +544,42 @@ async fn addresses_are_sent_with_the_next_check_in_only_if_they_changed() {
     }
 }
 
+/// The collector of `page` ends with this fault.
+fn fail_to_read(test: &mut Test, path: &str, fault: ReaderFault) {
+    let id = tokio::spawn(async {}).id();
+    test.visit.requests.in_flight.push((id, page(path)));
+    let ended = Instant::now();
+    test.visit
+        .on_collected(Ok((id, Collected::NotRead { fault, ended })));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_page_that_cannot_be_read_is_recorded_and_the_pause_is_kept() {
+    let mut test = Test::new();
+    let began = Instant::now();
+    fail_to_read(&mut test, "/a", ReaderFault::Panic("broken".to_owned()));
+    assert_eq!(test.last_record().outcome, Outcome::InternalError);
+    assert!(
+        test.last_record().next.is_some(),
+        "tried again in the next round"
+    );
+    let pause = test.visit.context.config().crawl.pause;
+    assert!(test.visit.requests.allowed_at >= began + pause);
+    assert!(test.visit.requests.are_finished());
+    assert_eq!(test.visit.ending, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_crawl_stops_if_too_many_readers_were_abandoned() {
+    let mut test = Test::new();
+    for abandoned in [MAX_ABANDONED - 1, MAX_ABANDONED] {
+        let limit = Duration::from_mins(1);
+        fail_to_read(&mut test, "/a", ReaderFault::TooSlow { limit, abandoned });
+        let is_asked = test.visit.context.control.stop.asked();
+        assert_eq!(is_asked, abandoned == MAX_ABANDONED);
+    }
+}
+
 fn size_of_future<A, B, F: Future>(_: impl Fn(A, B) -> F) -> usize {
     size_of::<F>()
 }
@@ -550,14 +587,14 @@ fn size_of_future<A, B, F: Future>(_: impl Fn(A, B) -> F) -> usize {
 /// Tens of thousands of visits are in memory at the same time. Their queues take additional memory.
 #[test]
 fn a_waiting_visit_is_small() {
-    let bytes = size_of_future(visit);
+    let bytes = size_of_future(|context, (lease, activity)| visit(context, lease, activity));
     let visit = size_of::<Visit>();
     assert!(bytes <= 2304, "{bytes}, of which Visit {visit}");
 }
 
 #[test]
 fn a_page_in_flight_is_small() {
-    let bytes = size_of_future(|context: &'static Context, (session, task)| {
+    let bytes = size_of_future(|context: &'static Arc<Context>, (session, task)| {
         let task: FetchTask = task;
         collect(context, session, task)
     });

@@ -99,6 +99,7 @@ impl Embedded {
                     Then::Block => site.blocked = true,
                     Then::Keep { .. } => {}
                 }
+                self.end_problem(key)?;
                 reply.released = true;
                 reply.expires = now;
                 site.lease = None;

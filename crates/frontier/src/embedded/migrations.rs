@@ -13,7 +13,7 @@ type Migration = fn(&Connection) -> Result<(), StoreError>;
 
 const FIRST_RELEASED: i64 = 4;
 /// The migrations from layout 4 to 5, from 5 to 6, and so on.
-const MIGRATIONS: &[Migration] = &[add_hops];
+const MIGRATIONS: &[Migration] = &[add_hops, add_problems];
 /// The oldest layout that this program reads without a migration.
 const OLDEST_READABLE: i64 = 4;
 /// The layout that this program writes.
@@ -31,6 +31,14 @@ pub(super) fn migrate(db: &Connection) -> Result<(), StoreError> {
 #[expect(clippy::unnecessary_wraps, reason = "every migration has this type")]
 fn add_hops(_: &Connection) -> Result<(), StoreError> {
     Ok(())
+}
+
+/// Layout 6 has the table `problems`.
+fn add_problems(db: &Connection) -> Result<(), StoreError> {
+    Ok(db.execute_batch(
+        "CREATE TABLE problems (site INTEGER PRIMARY KEY, faults INTEGER NOT NULL, time INTEGER NOT NULL, \
+         problem TEXT NOT NULL)",
+    )?)
 }
 
 fn apply(db: &Connection, migrations: &[Migration]) -> Result<(), StoreError> {

@@ -45,6 +45,7 @@ mod merge;
 mod migrations;
 mod page_block;
 mod pages;
+mod problems;
 mod queue;
 mod recent_links;
 mod rediscover;
@@ -65,6 +66,7 @@ mod model;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -75,8 +77,8 @@ pub use view::{PageEntry, PageFilter, QueuedPage, View};
 use crate::codec::{BlockBuffer, Packer};
 use crate::{
     CheckIn, CheckedIn, Claim, Claimed, Explanation, Frontier, FrontierError, FrontierStatus,
-    Lease, LeaseLost, Options, Outside, RecordBatch, RecordCursor, Rediscovered, Seed, Seeded,
-    SiteFacts, VisitOrder,
+    Lease, LeaseLost, Options, Outside, ProblemSite, RecordBatch, RecordCursor, Rediscovered, Seed,
+    Seeded, SiteFacts, VisitOrder,
 };
 use inbox::Inbox;
 use lock::Lock;
@@ -99,6 +101,8 @@ pub struct Embedded {
     totals: Totals,
     /// Number of leases in force.
     leased: u64,
+    /// Keys of the problem sites.
+    problems: HashSet<i64>,
     /// When a check-out last began to write gathered links, because no site was due.
     last_flush: Option<i64>,
     /// Reused buffer for encoding a block.
@@ -130,6 +134,7 @@ impl Embedded {
             totals: Totals::default(),
             inbox,
             leased: 0,
+            problems: HashSet::new(),
             last_flush: None,
             block: BlockBuffer::default(),
             stale: true,
@@ -305,11 +310,41 @@ impl Frontier for Embedded {
         self.transact(true, |engine| engine.release(now, Some(node)))
     }
 
+    fn end_failed_visit(
+        &mut self,
+        now: i64,
+        lease: u64,
+        problem: &str,
+        due: i64,
+    ) -> Result<bool, FrontierError> {
+        self.transact(true, |engine| {
+            engine.end_failed_visit(now, lease, problem, due)
+        })
+    }
+
+    fn problem_sites(&self) -> Result<Vec<ProblemSite>, FrontierError> {
+        self.store
+            .problems_read()
+            .map_err(|error| error.at(&self.store.path))
+    }
+
+    fn bring_problem_sites_forward(
+        &mut self,
+        now: i64,
+        sites: &[SiteKey],
+        due: i64,
+    ) -> Result<(), FrontierError> {
+        self.transact(true, |engine| {
+            engine.bring_problem_sites_forward(now, sites, due)
+        })
+    }
+
     fn status(&self, now: i64) -> Result<FrontierStatus, FrontierError> {
         let mut status = self
             .store
             .status()
             .map_err(|error| error.at(&self.store.path))?;
+        status.sites.problems = self.problems.len() as u64;
         if status.links_gathered > 0 {
             let flush = match self.last_flush {
                 Some(last) if self.leased > 0 => last.saturating_add(checkout::MIN_FLUSH_INTERVAL),

@@ -1,4 +1,4 @@
--- The tables of frontier.db, layout 4. The encoding of the blobs is described in
+-- The tables of frontier.db, layout 6. The encoding of the blobs is described in
 -- docs/decisions/0002-frontier-layout.md, that of the journal in 0007-runs.md. Link runs are files beside the database
 -- (link_run_file.rs).
 --
@@ -69,6 +69,14 @@ CREATE INDEX later_site ON later (site, again, due);
 CREATE TABLE leases (id INTEGER PRIMARY KEY AUTOINCREMENT, site INTEGER NOT NULL, node TEXT NOT NULL,
                      since INTEGER NOT NULL, expires INTEGER NOT NULL);
 CREATE INDEX leases_expires ON leases (expires);
+
+-- Problem sites: sites whose last visit was ended by a fault of the crawler. A visit that ends in order deletes the row.
+CREATE TABLE problems (
+    site INTEGER PRIMARY KEY,
+    faults INTEGER NOT NULL,     -- visits in a row that were ended by a fault
+    time INTEGER NOT NULL,       -- time of the last fault
+    problem TEXT NOT NULL        -- the last fault, as a sentence
+);
 
 CREATE TABLE seeds (id INTEGER PRIMARY KEY, url TEXT NOT NULL, site INTEGER NOT NULL, path INTEGER NOT NULL,
                     time INTEGER NOT NULL, UNIQUE (site, path));

@@ -186,6 +186,7 @@ impl Store {
                 leased,
                 idle,
                 blocked,
+                problems: 0,
             },
             pages: PageTotals {
                 known,

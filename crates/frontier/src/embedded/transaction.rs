@@ -56,6 +56,12 @@ impl Embedded {
         self.totals = self.store.totals_read()?;
         self.inbox.reload(&self.store)?;
         self.leased = self.store.leases_of(None)?.len() as u64;
+        self.problems = self
+            .store
+            .problems_read()?
+            .iter()
+            .map(|site| site.key.0 as i64)
+            .collect();
         self.horizon_changed = true;
         self.stale = false;
         Ok(())

@@ -15,8 +15,8 @@ use super::store::Store;
 use super::store_error::StoreError;
 use crate::codec::Packer;
 use crate::{
-    Explanation, FrontierError, FrontierStatus, Outcome, PageRecord, Pending, SiteEntry, SiteFacts,
-    SiteState,
+    Explanation, FrontierError, FrontierStatus, Outcome, PageRecord, Pending, ProblemSite,
+    SiteEntry, SiteFacts, SiteState,
 };
 
 /// Number of sites per query.
@@ -106,6 +106,7 @@ impl View {
     /// The totals of the crawl.
     pub fn status(&self, now: i64) -> Result<FrontierStatus, FrontierError> {
         let mut status = self.read(Store::status)?;
+        status.sites.problems = self.read(Store::problems_read)?.len() as u64;
         if self.writer.is_none() && status.sites.leased > 0 {
             status.sites.waiting += std::mem::take(&mut status.sites.leased);
             status.next_due = Some(status.next_due.map_or(now, |due| due.min(now)));
@@ -124,6 +125,11 @@ impl View {
         }
         found.lease = found.lease.filter(|_| self.writer.is_some());
         Ok(found)
+    }
+
+    /// Sites whose last visit was ended by a fault of the crawler, the latest fault first.
+    pub fn problem_sites(&self) -> Result<Vec<ProblemSite>, FrontierError> {
+        self.read(Store::problems_read)
     }
 
     /// All seeds, in the order in which they were added.

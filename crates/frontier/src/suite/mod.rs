@@ -10,6 +10,7 @@ pub(crate) mod claims;
 pub(crate) mod explain;
 pub(crate) mod inbox;
 pub(crate) mod orders;
+pub(crate) mod problems;
 pub(crate) mod rediscover;
 pub(crate) mod schedule;
 pub(crate) mod window;
@@ -176,6 +177,7 @@ macro_rules! suite {
             orders::revisits_due_soon_are_brought_forward,
             rediscover::records_are_read_site_by_site_newest_first,
             rediscover::pages_found_again_are_queued_once,
+            problems::a_failed_visit_makes_its_site_a_problem_site,
             schedule::a_failed_page_is_retried_at_its_time,
             schedule::a_repeated_seed_makes_its_site_and_retries_due,
             schedule::a_page_is_revisited_with_its_past,

@@ -1,0 +1,129 @@
+//! Faults that tests inject into a crawl: panics, and work that never ends.
+//!
+//! The environment variable `ARANHA_INJECT_FAULTS` has a list such as `visit=panic:1%,read=hang:/page7`. Each entry
+//! names a point of the crawl, a kind of fault, and the places where it occurs: a percentage of them, chosen by hash, or
+//! a part of their name. The variable is read once. **A release build does not contain this code** and ignores the
+//! variable.
+
+/// A point of the crawl at which faults can be injected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FaultPoint {
+    /// The task of a visit: a panic when the result of a fetch is applied, or a hang in its loop. The name of the place
+    /// is that of the site.
+    Visit,
+    /// The fetch of a page. The name of the place is the URL.
+    Fetch,
+    /// The reading of a page. The name of the place is the URL.
+    Read,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FaultKind {
+    Panic,
+    Hang,
+}
+
+/// Panics or never returns, if a fault is injected at this place.
+pub(crate) fn inject(point: FaultPoint, place: &str) {
+    match fault_at(point, place) {
+        None => {}
+        Some(FaultKind::Panic) => panic!("injected fault"),
+        Some(FaultKind::Hang) => loop {
+            std::thread::park();
+        },
+    }
+}
+
+/// Never completes, if the fault [`FaultKind::Hang`] is injected at this place. The task does not occupy a thread.
+pub(crate) async fn hang(point: FaultPoint, place: &str) {
+    if fault_at(point, place) == Some(FaultKind::Hang) {
+        std::future::pending::<()>().await;
+    }
+}
+
+#[cfg(not(debug_assertions))]
+#[inline(always)]
+#[expect(
+    clippy::inline_always,
+    reason = "nothing may remain in a release build"
+)]
+fn fault_at(_: FaultPoint, _: &str) -> Option<FaultKind> {
+    None
+}
+
+#[cfg(debug_assertions)]
+use self::debug_build::fault_at;
+
+#[cfg(debug_assertions)]
+mod debug_build {
+    use std::sync::OnceLock;
+
+    use xxhash_rust::xxh3::xxh3_64;
+
+    use super::{FaultKind, FaultPoint};
+
+    #[derive(Debug, PartialEq, Eq)]
+    struct Fault {
+        point: FaultPoint,
+        kind: FaultKind,
+        places: String,
+    }
+
+    pub(super) fn fault_at(point: FaultPoint, place: &str) -> Option<FaultKind> {
+        static FAULTS: OnceLock<Vec<Fault>> = OnceLock::new();
+        let faults = FAULTS.get_or_init(|| {
+            let list = std::env::var("ARANHA_INJECT_FAULTS").unwrap_or_default();
+            list.split(',').filter_map(parse).collect()
+        });
+        let matching = |fault: &&Fault| fault.point == point && matches(&fault.places, place);
+        faults.iter().find(matching).map(|fault| fault.kind)
+    }
+
+    fn parse(text: &str) -> Option<Fault> {
+        let (point, rest) = text.split_once('=')?;
+        let (kind, places) = rest.split_once(':')?;
+        Some(Fault {
+            point: match point {
+                "visit" => FaultPoint::Visit,
+                "fetch" => FaultPoint::Fetch,
+                "read" => FaultPoint::Read,
+                _ => return None,
+            },
+            kind: match kind {
+                "panic" => FaultKind::Panic,
+                "hang" => FaultKind::Hang,
+                _ => return None,
+            },
+            places: places.to_owned(),
+        })
+    }
+
+    fn matches(places: &str, place: &str) -> bool {
+        match places.strip_suffix('%').map(str::parse::<u64>) {
+            Some(Ok(percent)) => xxh3_64(place.as_bytes()) % 100 < percent,
+            _ => place.contains(places),
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn faults_are_parsed_and_matched() {
+            let fault = parse("read=hang:/page7").unwrap();
+            assert_eq!(
+                (fault.point, fault.kind),
+                (FaultPoint::Read, FaultKind::Hang)
+            );
+            assert!(
+                matches(&fault.places, "http://a/page7") && !matches(&fault.places, "http://a/")
+            );
+            assert_eq!(parse("read=hang"), None);
+            let chosen = (0..10_000)
+                .filter(|n| matches("1%", &format!("site{n}")))
+                .count();
+            assert!((50..150).contains(&chosen), "{chosen}");
+        }
+    }
+}

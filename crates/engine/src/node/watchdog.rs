@@ -1,0 +1,119 @@
+//! The watchdog (M2; Viuva Negra 5): ends visits that make no progress. Their sites are visited again, after all others.
+//!
+//! A step is the start or the end of a fetch. Waits for DNS, for the gate of an address, for the load limit and for the
+//! page limit may take any time, so they do not count. Nor does reading, which has its own limit. While a commit takes long, nothing counts, because the visits
+//! wait for it.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use aranha_units::duration;
+use tokio::time::Instant;
+
+use super::Node;
+use super::visits::Visits;
+use crate::config::Config;
+use crate::visit::activity::Activity;
+
+/// After the crawl was asked to stop, visits are ended if they make no progress for this time.
+const MAX_STOPPING: Duration = Duration::from_mins(1);
+
+/// What the watchdog remembers of a visit.
+pub(super) struct Watched {
+    activity: Arc<Activity>,
+    steps: u32,
+    /// When the visit was last seen to make progress or to wait.
+    since: Instant,
+}
+
+impl Watched {
+    pub(super) fn new(activity: Arc<Activity>, now: Instant) -> Self {
+        Self {
+            steps: activity.steps(),
+            activity,
+            since: now,
+        }
+    }
+
+    /// How long the visit has made no progress.
+    fn stalled_for(&mut self, now: Instant) -> Duration {
+        let steps = self.activity.steps();
+        if steps != self.steps || self.activity.is_waiting() {
+            (self.steps, self.since) = (steps, now);
+        }
+        now - self.since
+    }
+}
+
+/// The state of the watchdog.
+pub(super) struct Watchdog {
+    limit: Duration,
+    looked: Instant,
+    commits: u64,
+}
+
+impl Watchdog {
+    pub(super) fn new(config: &Config, now: Instant) -> Self {
+        // A courtesy pause and a slow fetch are no lack of progress.
+        let longest = [
+            config.crawl.pause,
+            config.crawl.max_pause,
+            config.fetch.total_timeout,
+        ];
+        let longest = 2 * longest.into_iter().max().unwrap_or_default();
+        Self {
+            limit: config.crawl.no_progress_limit.max(longest),
+            looked: now,
+            commits: 0,
+        }
+    }
+
+    /// The crawl stops: visits that hang are ended soon.
+    pub(super) fn stopping(&mut self) {
+        self.limit = self.limit.min(MAX_STOPPING);
+    }
+
+    /// Time between two looks at the visits.
+    pub(super) fn interval(&self) -> Duration {
+        self.limit / 10
+    }
+}
+
+impl Node {
+    /// Looks at all visits if it is time. Ends those without progress, and renews the leases of those that may be
+    /// ended soon, so that their sites are not leased to other visits meanwhile.
+    pub(super) async fn watch(
+        &self,
+        watchdog: &mut Watchdog,
+        visits: &mut Visits,
+    ) -> Result<(), aranha_frontier::FrontierError> {
+        let now = Instant::now();
+        if now - watchdog.looked < watchdog.interval() {
+            return Ok(());
+        }
+        watchdog.looked = now;
+        let commits = self.context.counters().commits.load(Relaxed);
+        let is_stuck = commits == watchdog.commits && self.context.storage.is_committing();
+        watchdog.commits = commits;
+        let mut stalled = Vec::new();
+        for visit in visits.active.values_mut() {
+            let time = visit.watched.stalled_for(now);
+            if is_stuck {
+                visit.watched.since = now;
+            } else if time >= watchdog.limit {
+                let limit = duration::format(watchdog.limit);
+                visit.end(format!("no progress for {limit}"));
+            } else if time >= watchdog.limit / 3 {
+                stalled.push(visit.lease);
+            }
+        }
+        if !stalled.is_empty() {
+            let now = self.context.now();
+            self.frontier
+                .call(move |frontier| frontier.renew(now, &stalled))
+                .await?;
+        }
+        Ok(())
+    }
+}

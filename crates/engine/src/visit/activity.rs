@@ -1,0 +1,44 @@
+//! The activity of a visit, which the watchdog reads (`node/watchdog.rs`).
+
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// Steps that a visit has made, and waits that may take longer than the watchdog allows. Shared by the visit, its
+/// collectors and the watchdog.
+#[derive(Debug, Default)]
+pub(crate) struct Activity {
+    steps: AtomicU32,
+    waits: AtomicU32,
+}
+
+impl Activity {
+    /// Counts a step: a fetch was started or has ended.
+    pub(crate) fn step(&self) {
+        self.steps.fetch_add(1, Relaxed);
+    }
+
+    /// The number of steps so far, modulo 2^32.
+    pub(crate) fn steps(&self) -> u32 {
+        self.steps.load(Relaxed)
+    }
+
+    /// Begins a wait for something outside the visit: DNS, the gate of an address, the load limit. Its end is a step.
+    pub(crate) fn wait(&self) -> Wait<'_> {
+        self.waits.fetch_add(1, Relaxed);
+        Wait(self)
+    }
+
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.waits.load(Relaxed) > 0
+    }
+}
+
+/// A wait that ends when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Wait<'a>(&'a Activity);
+
+impl Drop for Wait<'_> {
+    fn drop(&mut self) {
+        self.0.waits.fetch_sub(1, Relaxed);
+        self.0.step();
+    }
+}
