@@ -135,6 +135,8 @@ impl Flags {
     pub const CLOAKED: Flags = Flags(128);
     /// The response was read but not stored, because of a rule of the user.
     pub const NOT_KEPT: Flags = Flags(256);
+    /// The text of the page equals that of another page of its site, and links that both have were not followed (D2).
+    pub const COPY: Flags = Flags(512);
 
     /// Whether all flags of `other` are set.
     pub fn has(self, other: Flags) -> bool {

@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use aranha_engine::config::DuplicateLinks;
 use aranha_engine::{Clock, Config};
 use aranha_frontier::{Explanation, Flags, PageRecord, SiteState, Waiting};
 use aranha_robots::{Access, Robots};
@@ -107,6 +108,13 @@ fn limits(config: &Config) -> String {
     limits.push("links on pages marked nofollow".to_owned());
     if !config.crawl.follow_nofollow {
         limits.push("links marked nofollow".to_owned());
+    }
+    match config.crawl.duplicate_links {
+        DuplicateLinks::Follow => {}
+        DuplicateLinks::SkipCopies => {
+            limits.push("links that a page with the same text has too".to_owned());
+        }
+        DuplicateLinks::SkipAll => limits.push("links on pages with a known text".to_owned()),
     }
     limits.join(", ")
 }

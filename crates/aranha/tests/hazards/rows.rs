@@ -9,6 +9,7 @@ use super::crawl_result::{Check, CrawlResult, MAX_BODY, MAX_DECODED, ensure};
 
 const NO_TRAP_PAGES: &str = "[thresholds]\ntrap_pages = \"none\"";
 const NO_PATH_LIMITS: &str = "[thresholds]\ntrap_pages = \"none\"\n[url]\nmax_repeats = 0";
+const NO_PATH_LIMITS_FOLLOW_COPIES: &str = "[thresholds]\ntrap_pages = \"none\"\n[url]\nmax_repeats = 0\n[crawl]\nduplicate_links = \"follow\"";
 /// Short time-outs for hostile sites that never answer, so that a crawl takes seconds.
 pub(crate) const SHORT_TIMEOUTS: &str = "[fetch]\nconnect_timeout = \"1s\"\ntls_timeout = \"1s\"\nfirst_byte_timeout = \"1s\"\nidle_timeout = \"1s\"\ntotal_timeout = \"2s\"\ndns_timeout = \"2s\"";
 const NO_TIMEOUTS: &str = "[fetch]\nfirst_byte_timeout = \"1h\"\nidle_timeout = \"1h\"\ntotal_timeout = \"1h\"\nmin_speed = 0";
@@ -117,10 +118,10 @@ fn trap_rows() -> Vec<Row> {
             Hazard::Symlink,
             "at most 20 requests",
             |result| result.at_most(20),
-            "limit on repeated path components; near-duplicate detection",
+            "limit on repeated path components; near-duplicate detection; links of copies are not followed",
             "crates/url/src/growth.rs",
         )
-        .off(NO_PATH_LIMITS),
+        .off(NO_PATH_LIMITS_FOLLOW_COPIES),
         row(
             Hazard::Session,
             "at most 90 requests",

@@ -72,7 +72,88 @@ fn why_says_that_links_were_not_followed() {
         why.args(["why", &site.url(unknown), "-c"]).arg(&collection);
         let text = String::from_utf8(why.output().unwrap().stdout).unwrap();
         let page = "unknown: the crawl found no link to this URL that it follows \
-                    (not followed: links beyond crawl.depth = 1, links on pages marked nofollow, links marked nofollow)";
+                    (not followed: links beyond crawl.depth = 1, links on pages marked nofollow, links marked nofollow, \
+                    links that a page with the same text has too)";
         assert!(text.contains(page), "{text}");
     }
+}
+
+/// The directories `/one/` and `/two/` have the same pages. The links of a copy are not followed if the first page has
+/// them as well. The copy also links to a page that the first page does not have.
+fn site_with_copies() -> ScriptedSite {
+    ScriptedSite::start(|path, _, _| {
+        let text = "The same long text about the web, its pages, its links and the crawlers that follow them. \
+                    It is long enough for a sketch, because short texts are often equal by chance. "
+            .repeat(4);
+        match path {
+            "/robots.txt" => String::new(),
+            "/" => links(&["/one/", "/two/", "/gallery/1"]),
+            "/one/" => page(&format!(
+                "{text}<a href=next>next</a><a href=/menu>menu</a>"
+            )),
+            "/two/" => page(&format!(
+                "{text}<a href=next>next</a><a href=more></a><a href=/menu>menu</a>"
+            )),
+            // Pages of a gallery have the same text. Each has an image and a link to the next page.
+            "/gallery/1" => page("Gallery <a href=2>next</a>"),
+            "/gallery/2" => page("Gallery <a href=3>next</a>"),
+            // Pages without text are no copies.
+            "/gallery/3" => page("<a href=/empty/one/>"),
+            "/empty/one/" => page("<a href=a></a><a href=../two/></a>"),
+            "/empty/two/" => page("<a href=a></a>"),
+            path => page(path),
+        }
+    })
+}
+
+#[test]
+fn links_of_a_copy_are_not_followed() {
+    let check = |mode: Option<&str>, expected: &[&str]| {
+        let site = site_with_copies();
+        let folder = tempfile::tempdir().unwrap();
+        let collection = folder.path().join("c");
+        let mode = mode.map_or(String::new(), |mode| {
+            format!("duplicate_links = \"{mode}\"\n")
+        });
+        let file = crate::settings(folder.path(), &format!("[crawl]\nsoft_404 = false\n{mode}"));
+        run(crawl(&collection, &site.url("/"))
+            .arg("--config")
+            .arg(&file));
+        let mut requests = site.requests();
+        requests.retain(|path| path.starts_with("/one/") || path.starts_with("/two/"));
+        requests.sort();
+        assert_eq!(requests, expected, "{mode}");
+        for path in ["/menu", "/gallery/3", "/empty/one/a", "/empty/two/a"] {
+            assert!(site.requests().contains(&path.to_owned()), "{mode} {path}");
+        }
+        // A later crawl with wider rules does not follow them either, unless the user wants it.
+        let text = std::fs::read_to_string(collection.join("aranha.toml")).unwrap();
+        let follow = "duplicate_links = \"follow\"";
+        let text = match mode.as_str() {
+            "" => text.replace("[crawl]", &format!("[crawl]\n{follow}")),
+            mode => text.replace(mode.trim(), follow),
+        };
+        std::fs::write(collection.join("aranha.toml"), text).unwrap();
+        let before = site.requests().len();
+        run(crate::support::aranha()
+            .args(["crawl", "--allow-private", "-q", "-c"])
+            .arg(&collection));
+        let mut later = site.requests().split_off(before);
+        later.extend(requests);
+        later.sort();
+        assert_eq!(
+            later,
+            ["/one/", "/one/next", "/two/", "/two/more", "/two/next"]
+        );
+    };
+    check(None, &["/one/", "/one/next", "/two/", "/two/more"]);
+    check(
+        Some("skip_copies"),
+        &["/one/", "/one/next", "/two/", "/two/more"],
+    );
+    check(Some("skip_all"), &["/one/", "/one/next", "/two/"]);
+    check(
+        Some("follow"),
+        &["/one/", "/one/next", "/two/", "/two/more", "/two/next"],
+    );
 }

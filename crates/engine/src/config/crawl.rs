@@ -104,6 +104,8 @@ pub struct CrawlOptions {
     pub follow_nofollow: bool,
     /// What to do with pages that have the robots directive `noindex` (R2).
     pub noindex: NoIndex,
+    /// Whether links are followed on a page whose text equals that of another page of its site (D2).
+    pub duplicate_links: DuplicateLinks,
     /// Read the sitemaps that robots.txt names.
     pub sitemaps: bool,
     /// Refuse the addresses to which a top-level domain leads names that nobody registered (D6; Viuva Negra 5.4).
@@ -159,6 +161,7 @@ impl Default for CrawlOptions {
             own_hosts: Vec::new(),
             follow_nofollow: false,
             noindex: NoIndex::Mark,
+            duplicate_links: DuplicateLinks::default(),
             sitemaps: true,
             refuse_tld_wildcards: false,
             soft_404: true,
@@ -192,6 +195,19 @@ pub enum RobotsPolicy {
     Obey,
     /// They are ignored: Disallow, Crawl-delay and the directive nofollow of a page have no effect.
     Ignore,
+}
+
+/// Which links are followed on a page whose text equals that of another page of its site.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DuplicateLinks {
+    /// All links.
+    Follow,
+    /// All links except those that the other page has as well, relative to its own place (Chakrabarti 2.3.7).
+    #[default]
+    SkipCopies,
+    /// No links, unless the text is shorter than a few sentences (Castillo A.5.2).
+    SkipAll,
 }
 
 /// Limits beyond which a site is treated as a trap (D5; Viuva Negra 5.4): its links are no longer followed, and its

@@ -34,7 +34,9 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 pub use busy_hours::{DayHours, UtcOffset};
-pub use crawl::{CrawlOptions, LogOptions, NoIndex, ProxyCacheOptions, RobotsPolicy, Thresholds};
+pub use crawl::{
+    CrawlOptions, DuplicateLinks, LogOptions, NoIndex, ProxyCacheOptions, RobotsPolicy, Thresholds,
+};
 pub use error::{ConfigError, FilePosition};
 pub use layer::FlagValues;
 pub use origin::{Origin, Origins};

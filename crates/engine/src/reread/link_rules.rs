@@ -14,7 +14,7 @@ use aranha_url::{Reach, UrlRules};
 use serde::{Deserialize, Serialize};
 
 use crate::collection::files;
-use crate::config::{Config, ConfigError, limit};
+use crate::config::{Config, ConfigError, DuplicateLinks, limit};
 
 /// The values of the configuration that decide which links are followed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -31,6 +31,7 @@ pub struct LinkRules {
     /// The entries of all black lists.
     blacklist: BTreeSet<String>,
     follow_nofollow: bool,
+    duplicate_links: DuplicateLinks,
     external_links: External,
     page: aranha_page::Options,
     url: UrlRules,
@@ -52,6 +53,7 @@ impl LinkRules {
             reject: crawl.reject.clone(),
             blacklist: entries.filter(is_entry).map(str::to_owned).collect(),
             follow_nofollow: crawl.follow_nofollow,
+            duplicate_links: crawl.duplicate_links,
             external_links: config.frontier.external_links,
             page: config.page.clone(),
             url: config.url.clone(),
@@ -79,6 +81,7 @@ impl LinkRules {
         crawl.accept = self.accept;
         crawl.reject = self.reject;
         crawl.follow_nofollow = self.follow_nofollow;
+        crawl.duplicate_links = self.duplicate_links;
         config.thresholds.depth = self.threshold_depth;
         config.frontier.external_links = self.external_links;
         config.page = self.page;
@@ -102,6 +105,11 @@ impl LinkRules {
             (
                 "crawl.follow_nofollow",
                 self.follow_nofollow && !before.follow_nofollow,
+            ),
+            (
+                "crawl.duplicate_links",
+                self.duplicate_links == DuplicateLinks::Follow
+                    && before.duplicate_links != DuplicateLinks::Follow,
             ),
             (
                 "thresholds.depth",
@@ -181,6 +189,9 @@ mod tests {
             &|c| c.thresholds.depth = Some(5),
             &|_| {},
         );
+        check("crawl.duplicate_links", &|_| {}, &|c| {
+            c.crawl.duplicate_links = DuplicateLinks::Follow;
+        });
         check("crawl.follow_nofollow", &|_| {}, &|c| {
             c.crawl.follow_nofollow = true;
         });

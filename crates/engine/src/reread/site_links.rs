@@ -8,6 +8,7 @@ use aranha_page::Input;
 use aranha_url::{CanonUrl, PathKey, SiteKey};
 use aranha_volume::ArchiveReader;
 
+use crate::config::DuplicateLinks;
 use crate::links::{PageLinks, extract, linked_page, outside_link};
 use crate::node::Context;
 
@@ -46,10 +47,14 @@ enum RecordUse {
     Nothing,
 }
 
-fn use_of(record: &PageRecord) -> RecordUse {
+fn use_of(record: &PageRecord, skips_copies: bool) -> RecordUse {
     match record.outcome {
         _ if record.redirect.is_some() => RecordUse::Redirect,
         Outcome::Answer(200..=299 | 304) if record.flags.has(Flags::NOFOLLOW) => RecordUse::Nothing,
+        // The page is a copy of another page, which is read.
+        Outcome::Answer(200..=299 | 304) if skips_copies && record.flags.has(Flags::COPY) => {
+            RecordUse::Nothing
+        }
         Outcome::Answer(200..=299 | 304) if record.location.is_some() => RecordUse::Body,
         Outcome::OutOfScope | Outcome::Blocked => RecordUse::Refused,
         Outcome::Answer(404 | 410) | Outcome::Unwanted(_) => RecordUse::Nothing,
@@ -79,13 +84,14 @@ impl SiteReader {
     ) -> Found {
         let mut found = Found::default();
         let max_depth = context.config().thresholds.depth;
+        let skips_copies = context.config().crawl.duplicate_links != DuplicateLinks::Follow;
         let mut bodies = Vec::new();
         for record in records {
             let is_open = self.pages.entry(record.key).or_insert(true);
             if !*is_open {
                 continue;
             }
-            let use_of_record = use_of(&record);
+            let use_of_record = use_of(&record, skips_copies);
             *is_open = use_of_record == RecordUse::Older;
             let Some(url) = context.url_of(&self.origin, &record.path) else {
                 continue;

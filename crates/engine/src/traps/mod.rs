@@ -5,6 +5,7 @@
 //! ([`words`], [`dedup`]). [`soft_404`] recognises "not found" pages with status 200. [`site_share`] reports a site
 //! that takes at least half of the requests. [`source_accounts`] limits the number of dead hosts that one site brings in.
 
+pub(crate) mod copied_links;
 pub(crate) mod dedup;
 pub(crate) mod novelty;
 pub(crate) mod site_share;

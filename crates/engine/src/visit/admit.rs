@@ -4,8 +4,10 @@ use aranha_frontier::{Claim, Hop, Pending};
 use aranha_url::{CanonUrl, PathKey};
 
 use super::Visit;
+use crate::config::DuplicateLinks;
 use crate::links::{RedirectTarget, SiteLinks, linked_page, outside_link};
 use crate::signals::{self, Source};
+use crate::traps::copied_links::counterpart;
 use crate::traps::dedup::SeenHashes;
 
 /// Numbers of links from a page to pages of its own site. Several links to one page count once.
@@ -14,20 +16,30 @@ pub(super) struct LinkCounts {
     pub(super) all: u32,
     /// Links to pages that were unknown.
     pub(super) new: u32,
+    /// Links that are not followed, because an earlier page with the same text has them too.
+    pub(super) skipped: u32,
 }
 
 impl Visit {
-    /// Admits the links from a page to pages of its own site.
+    /// Admits the links from a page to pages of its own site. `original`: an earlier page with the same text.
     pub(super) fn admit_links(
         &mut self,
         links: &SiteLinks,
         from: &Pending,
         via: &str,
+        original: Option<&str>,
     ) -> LinkCounts {
         let mut seen = SeenHashes::new(links.count());
         let all = links.keys().filter(|key| seen.insert(key.0 as u32)).count();
-        let mut new = 0;
+        let (mut new, mut skipped) = (0, 0);
         for (path, link) in links.iter() {
+            if let Some(original) = original
+                && link.hop == Hop::Link
+                && self.is_copied_link(original, &from.path, path, link.key)
+            {
+                skipped += 1;
+                continue;
+            }
             if self.admit(path, link.key, from, link.hop, via) {
                 new += 1;
             } else if let Some(date) = link.modified {
@@ -42,6 +54,21 @@ impl Visit {
         LinkCounts {
             all: all as u32,
             new,
+            skipped,
+        }
+    }
+
+    /// Whether the link to `path` on the page `copy` is not followed because `original`, which has the same text, has
+    /// this link as well.
+    fn is_copied_link(&self, original: &str, copy: &str, path: &str, key: PathKey) -> bool {
+        if self.site.knows_page(key) {
+            return false;
+        }
+        match self.context.config().crawl.duplicate_links {
+            DuplicateLinks::Follow => false,
+            DuplicateLinks::SkipAll => true,
+            DuplicateLinks::SkipCopies => counterpart(original, copy, path)
+                .is_some_and(|path| self.site.knows_page(PathKey::of(&path))),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use aranha_frontier::{Hop, Outcome, Pending};
+use aranha_frontier::{Flags, Hop, Outcome, Pending};
 use aranha_revisit::PageState;
 use aranha_url::CanonUrl;
 use tokio::task::{Id, JoinError};
@@ -14,6 +14,7 @@ use crate::collect::{
     Collected, FetchedPage, FinishedTask, MAX_ABANDONED, PageResponse, ReaderFault, panic_message,
 };
 use crate::commit::CompletedFetch;
+use crate::config::DuplicateLinks;
 use crate::courtesy::{self, BackOff};
 use crate::fault_injection::{self, FaultPoint};
 use crate::node::stop::Reason;
@@ -116,7 +117,7 @@ impl Visit {
     fn apply_fetched(&mut self, fetched: FetchedPage) {
         let FetchedPage {
             task,
-            response,
+            mut response,
             mut links,
             resolved,
             set_cookies,
@@ -145,7 +146,16 @@ impl Visit {
         let verdict = decide(&site, &response, &page, &self.context.policy);
         tracing::debug!(url = url.as_str(), outcome = %response.outcome, next = ?verdict.next, "verdict");
         self.apply(&verdict, &page, &url, &response);
-        let counts = self.admit_links(&links.inside, &page, url.as_str());
+        let original = self.page_with_same_text(&page, &response);
+        let counts = self.admit_links(&links.inside, &page, url.as_str(), original.as_deref());
+        if counts.skipped > 0 {
+            response.flags = response.flags.with(Flags::COPY);
+        }
+        if original.is_some()
+            && self.context.config().crawl.duplicate_links == DuplicateLinks::SkipAll
+        {
+            links.outside.clear();
+        }
         // A revisit finds known text and known links, so it is no evidence of a trap.
         let is_blocked = page.past.is_none()
             && self.check_trap(
@@ -162,6 +172,25 @@ impl Visit {
             CompletedFetch::page(page, url.into_string(), response, verdict, is_blocked);
         (fetch.receipt, fetch.notes) = (receipt, notes);
         self.batch.done.push(fetch);
+    }
+
+    /// The path of the first page of the site that has the same text as this page, which was fetched for the first time.
+    /// `None` if there is no such page or if the links of such pages are followed (`crawl.duplicate_links`). A short text
+    /// counts only if no link is lost by mistake.
+    fn page_with_same_text(&mut self, page: &Pending, response: &PageResponse) -> Option<String> {
+        let mode = self.context.config().crawl.duplicate_links;
+        let reading = response.reading.as_ref()?;
+        let is_short = reading.sketch == 0;
+        let is_ignored = match mode {
+            DuplicateLinks::Follow => true,
+            DuplicateLinks::SkipCopies => false,
+            DuplicateLinks::SkipAll => is_short,
+        };
+        if is_ignored || page.past.is_some() {
+            return None;
+        }
+        let first = self.site.first_pages.find_or_add(reading.text, &page.path);
+        first.map(str::to_owned)
     }
 
     /// Applies a verdict to the queue, to the site, and to the visit itself. The page's record is built afterwards

@@ -12,6 +12,7 @@ use aranha_revisit::SiteHistory;
 use aranha_url::{CanonUrl, Canonicaliser, PathKey, SiteKey};
 
 use crate::signals;
+use crate::traps::copied_links::FirstPages;
 use crate::traps::novelty::Novelty;
 use crate::verdict::{SignalCheck, SiteOutage, SiteView};
 
@@ -25,6 +26,8 @@ pub(super) struct VisitedSite {
     known_pages: Seen,
     /// The texts and links that the visit remembers for the trap check.
     pub(super) novelty: Novelty,
+    /// The first page with each text, for `crawl.duplicate_links`.
+    pub(super) first_pages: FirstPages,
     /// The other sites that the visit has linked to.
     pub(super) linked_sites: Seen,
     /// Generation of the black list that the site was last compared with.
@@ -44,6 +47,7 @@ impl VisitedSite {
             cookies: postcard::from_bytes(&facts.cookies).unwrap_or_default(),
             known_pages: known_pages.iter().map(|key| key.0).collect(),
             novelty: Novelty::resume(facts.novelty),
+            first_pages: FirstPages::default(),
             linked_sites: Seen::default(),
             blacklist_generation,
             facts,
@@ -82,6 +86,11 @@ impl VisitedSite {
     /// The URL-seen test: adds a page to the known pages. Returns true if it was unknown.
     pub(super) fn add_page(&mut self, key: PathKey) -> bool {
         self.known_pages.insert(key.0)
+    }
+
+    /// Whether the page is known.
+    pub(super) fn knows_page(&self, key: PathKey) -> bool {
+        self.known_pages.contains(&key.0)
     }
 
     /// The part of the state that a verdict about a page of the site depends on.
