@@ -114,3 +114,67 @@ fn the_report_is_text_without_the_json_flag() {
     let unknown = run(aranha().args(["lab", "--only", "unicorn"]));
     assert_error(&unknown, 2, "`unicorn` is not a kind of hostile site");
 }
+
+/// Ctrl-C stops the demo in order, and the same command continues on the same URLs.
+#[test]
+fn the_demo_is_interrupted_and_continued() {
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    let status = || -> Value {
+        let mut command = aranha();
+        let output = run(command.args(["status", "--json", "-c"]).arg(&collection));
+        serde_json::from_slice(&output.stdout).unwrap_or_default()
+    };
+    let mut command = aranha();
+    command
+        .args(["demo", "--pause", "300ms", "-c"])
+        .arg(&collection);
+    command.stderr(Stdio::piped());
+    let mut demo = command.spawn().unwrap();
+    let start = std::time::Instant::now();
+    while status()["fetches"]
+        .as_u64()
+        .is_none_or(|fetches| fetches < 30)
+    {
+        assert!(start.elapsed().as_secs() < 60, "the demo fetches nothing");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    run(Command::new("kill").args(["-s", "INT", &demo.id().to_string()]));
+    let mut text = String::new();
+    demo.stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut text)
+        .unwrap();
+    assert_eq!(demo.wait().unwrap().code(), Some(130), "{text}");
+    let hint = format!("`aranha demo -c {}` continues", collection.display());
+    assert!(text.contains(&hint), "{text}");
+    let interrupted = status();
+
+    let mut command = aranha();
+    let output = run(command
+        .args(["demo", "--pause", "1ms", "-q", "-c"])
+        .arg(&collection));
+    assert_status(&output, 0);
+    let finished = status();
+    assert_eq!(
+        finished["seeds"], interrupted["seeds"],
+        "the URLs are the same"
+    );
+    assert_eq!(finished["sites"]["known"], 27, "{finished}");
+    assert!(finished["pages"]["done"].as_u64() > interrupted["pages"]["done"].as_u64());
+    let refused = finished["outcomes"].get("connection failed");
+    assert_eq!(
+        refused,
+        interrupted["outcomes"].get("connection failed"),
+        "{finished}"
+    );
+
+    // Another collection is not taken for the demo's.
+    let other = folder.path().join("other");
+    run(aranha()
+        .args(["seed", "add", "https://example.org/", "-c"])
+        .arg(&other));
+    let output = run(aranha().args(["demo", "-q", "-c"]).arg(&other));
+    assert_error(&output, 2, "is not a collection of the demo");
+}

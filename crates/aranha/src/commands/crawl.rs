@@ -71,6 +71,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     session::check_private(&config, &seeds)?;
     require_contact(&config)?;
     let session = Session {
+        command: "crawl",
         folder: &arguments.collection.folder,
         saved_config: lasting.show_own(&origins),
         changed_config,

@@ -3,11 +3,12 @@
 //! The sites are served over real sockets and resolved by a real DNS server on loopback. The result is an ordinary
 //! collection. Nothing outside this machine is contacted.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use aranha_engine::Clock;
 use aranha_engine::config::{FlagValues, Layers};
+use aranha_engine::{Clock, Collection};
+use aranha_frontier::View;
 use aranha_lab::{Lab, Plan};
 use aranha_units::duration;
 use aranha_url::Canonicaliser;
@@ -24,7 +25,9 @@ const EXAMPLES: &str = "\
 Examples:
   aranha demo                  into a new folder in the temporary directory
   aranha demo -c try           into ./try
-  aranha demo --pause 500ms    slower";
+  aranha demo --pause 500ms    slower
+
+Ctrl-C stops the demo. `aranha demo -c DIR` continues it: the same web is served again.";
 
 /// Crawl a small web that aranha serves on loopback; works offline
 #[derive(Args, Debug)]
@@ -48,9 +51,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     let mode = OutputMode::choose(arguments.json, arguments.quiet);
     let folder = arguments.folder.clone().unwrap_or_else(fresh_folder);
     crawl::runtime()?.block_on(async {
-        let lab = Lab::start(Plan::demo())
-            .await
-            .map_err(|error| CommandError::failed(format!("cannot serve the demo web: {error}")))?;
+        let lab = Lab::start(plan(&folder)?).await.map_err(|error| {
+            CommandError::failed(format!("cannot serve the demo web: {error}")).hint(
+                "if another demo serves the same web, end it; or choose another folder with -c",
+            )
+        })?;
         let mut flags = FlagValues::default();
         flags.set("--pause", "crawl.pause", duration::format(arguments.pause));
         flags.set("--scope", "crawl.scope", "any");
@@ -83,6 +88,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
             .unwrap_or_default();
         let session = Session {
             folder: &folder,
+            command: "demo",
             saved_config: config.show_own(&origins),
             changed_config: None,
             config,
@@ -102,6 +108,30 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
         ));
         Ok(status)
     })
+}
+
+/// The demo web. If the folder has a collection of an earlier demo, the web has the same port, so that the crawl continues
+/// on the same URLs.
+fn plan(folder: &Path) -> Result<Plan, CommandError> {
+    let mut plan = Plan::demo();
+    if !Collection::at(folder).exists() {
+        return Ok(plan);
+    }
+    let seeds = View::open(folder)?.seeds()?;
+    let port = seeds.first().and_then(|seed| {
+        let host = seed.strip_prefix("http://")?.split('/').next()?;
+        let (name, port) = host.rsplit_once(':')?;
+        name.strip_suffix(".lab")?;
+        port.parse().ok()
+    });
+    plan.port = port.ok_or_else(|| {
+        CommandError::usage(format!(
+            "`{}` is not a collection of the demo",
+            folder.display()
+        ))
+        .hint("choose another folder with -c")
+    })?;
+    Ok(plan)
 }
 
 fn fresh_folder() -> PathBuf {

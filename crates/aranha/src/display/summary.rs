@@ -8,20 +8,20 @@ use aranha_units::{calendar, duration};
 use super::{OutputMode, about, grouped, json};
 use crate::output::{counted, message};
 
-/// Prints the summary as text or JSON, or not at all, depending on the output mode. `folder` is the collection, for
-/// hints.
-pub(crate) fn summary(mode: OutputMode, summary: &Summary, folder: &str) {
+/// Prints the summary as text or JSON, or not at all, depending on the output mode. `folder` is the collection
+/// and `resume` the command that continues, for hints.
+pub(crate) fn summary(mode: OutputMode, summary: &Summary, folder: &str, resume: &str) {
     match mode {
         OutputMode::Quiet => {}
         OutputMode::Json => json::print(&Event::end(Clock::new().now(), summary)),
         OutputMode::Live | OutputMode::Lines => {
             message("");
-            message(lines(summary, folder).join("\n"));
+            message(lines(summary, folder, resume).join("\n"));
         }
     }
 }
 
-fn lines(summary: &Summary, folder: &str) -> Vec<String> {
+fn lines(summary: &Summary, folder: &str, resume: &str) -> Vec<String> {
     let (tally, status) = (&summary.tally, &summary.status);
     let mut lines = vec![format!(
         "{} after {}.",
@@ -150,7 +150,7 @@ fn lines(summary: &Summary, folder: &str) -> Vec<String> {
             "hint: no page could be fetched; `aranha why URL -c {folder}` shows the reason"
         ));
     }
-    lines.extend(next_step(&summary.reason, status, folder));
+    lines.extend(next_step(&summary.reason, status, resume));
     lines
 }
 
@@ -191,7 +191,7 @@ fn fetched(tally: &Tally, took: Duration) -> String {
     )
 }
 
-fn next_step(reason: &Reason, status: &Status, folder: &str) -> Option<String> {
+fn next_step(reason: &Reason, status: &Status, resume: &str) -> Option<String> {
     let left = status.pages.queued + status.pages.retry;
     let (due, text) = match (left, status.next_due) {
         (1.., Some(due)) if *reason == Reason::Finished => (Some(due), "retry"),
@@ -200,10 +200,10 @@ fn next_step(reason: &Reason, status: &Status, folder: &str) -> Option<String> {
     };
     Some(match due {
         Some(due) => format!(
-            "hint: the next {text} is due at {} UTC; `aranha crawl -c {folder}` continues",
+            "hint: the next {text} is due at {} UTC; `{resume}` continues",
             calendar::date_time(due)
         ),
-        None => format!("hint: `aranha crawl -c {folder}` continues"),
+        None => format!("hint: `{resume}` continues"),
     })
 }
 
@@ -270,6 +270,9 @@ Finished after 10s.
   robots.txt ignored on example.org
   total      1,234 pages done, 0 queued, 4 waiting for a retry, on 1 site
 hint: the next retry is due at 2026-11-15 17:48:00 UTC; `aranha crawl -c example` continues";
-        assert_eq!(lines(&summary, "example").join("\n"), expected);
+        assert_eq!(
+            lines(&summary, "example", "aranha crawl -c example").join("\n"),
+            expected
+        );
     }
 }

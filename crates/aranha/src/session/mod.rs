@@ -52,6 +52,8 @@ impl Again {
 /// A crawl that is ready to start.
 pub(crate) struct Session<'a> {
     pub(crate) folder: &'a Path,
+    /// The command that continues the crawl: `crawl` or `demo`.
+    pub(crate) command: &'static str,
     pub(crate) config: Config,
     /// Content of `aranha.toml` in a new collection.
     pub(crate) saved_config: String,
@@ -70,6 +72,7 @@ impl Session<'_> {
     pub(crate) async fn run(self) -> Result<ExitStatus, CommandError> {
         let Self {
             folder,
+            command,
             config,
             saved_config,
             changed_config,
@@ -145,7 +148,8 @@ impl Session<'_> {
             summary = node.run() => summary.map_err(errors::engine_error)?,
             () = display::follow(mode, counters, status, notices) => unreachable!("the progress display never ends"),
         };
-        display::summary(mode, &summary, &name);
+        let resume = format!("aranha {command} -c {name}");
+        display::summary(mode, &summary, &name, &resume);
         exit_status(&summary, &name)
     }
 }
