@@ -133,6 +133,16 @@ pub(crate) struct Settings {
     /// User-Agent header [default: product name, version and contact]
     #[arg(long, value_name = "TEXT", help_heading = "Network")]
     user_agent: Option<String>,
+    /// Send this header with every request, such as 'Accept-Language: pt' (repeatable)
+    #[arg(long, value_name = "NAME: VALUE", help_heading = "Network")]
+    header: Vec<String>,
+    /// Credentials for one origin: `https://example.org=basic USER:PASSWORD` or `…=bearer TOKEN`; @FILE or $NAME can stand for
+    /// the secret (repeatable)
+    #[arg(long, value_name = "ORIGIN=CREDENTIALS", value_parser = credentials, help_heading = "Network")]
+    auth: Vec<(String, String)>,
+    /// Send the cookies in this file, in the format of curl and wget
+    #[arg(long, value_name = "FILE", help_heading = "Network")]
+    cookies: Option<String>,
     /// Use this DNS server instead of the system's (repeatable)
     #[arg(long, value_name = "IP[:PORT]", value_parser = resolver, help_heading = "Network")]
     resolver: Vec<SocketAddr>,
@@ -239,6 +249,10 @@ impl Settings {
             keeps_running.then_some(Value::Boolean(true)),
         );
         let resolvers: Vec<_> = self.resolver.iter().map(ToString::to_string).collect();
+        let auth = (!self.auth.is_empty()).then(|| {
+            let pairs = self.auth.iter().cloned();
+            Value::Table(pairs.map(|(origin, text)| (origin, text.into())).collect())
+        });
         for (flag, key, value) in [
             ("--scope", "crawl.scope", text(&self.scope)),
             ("--tld", "crawl.tlds", list(&self.tld)),
@@ -276,6 +290,9 @@ impl Settings {
             ("--robots", "crawl.robots", text(&self.robots)),
             ("--own-host", "crawl.own_hosts", list(&self.own_host)),
             ("--user-agent", "fetch.user_agent", text(&self.user_agent)),
+            ("--header", "fetch.headers", list(&self.header)),
+            ("--auth", "fetch.auth", auth),
+            ("--cookies", "fetch.cookies", text(&self.cookies)),
             ("--resolver", "fetch.resolvers", list(&resolvers)),
             (
                 "--allow-private",
@@ -366,6 +383,17 @@ fn size_limit(text: &str) -> Result<Value, String> {
     size::parse(text)
         .map(|bytes| Value::from(size::format(bytes)))
         .map_err(|error| error.to_string())
+}
+
+/// Splits `ORIGIN=CREDENTIALS`. Errors are left to the configuration, because clap would quote the text, which may be
+/// secret.
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "clap expects a function that can fail"
+)]
+fn credentials(text: &str) -> Result<(String, String), String> {
+    let (origin, credentials) = text.split_once('=').unwrap_or((text, ""));
+    Ok((origin.trim().to_owned(), credentials.trim().to_owned()))
 }
 
 fn resolver(text: &str) -> Result<SocketAddr, String> {

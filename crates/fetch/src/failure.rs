@@ -94,6 +94,9 @@ pub enum FetchSetupError {
         /// The option's name in the configuration.
         option: &'static str,
     },
+    /// Credentials or cookies cannot be read. The sentence contains no secret.
+    #[error("{0}")]
+    Secrets(String),
     /// The TLS library rejected its configuration.
     #[error("TLS cannot be set up: {0}")]
     Tls(String),

@@ -13,7 +13,7 @@ use tracing::{Instrument as _, debug, debug_span};
 
 use crate::{
     Failure, FetchRequest, FetchResponse, FetchSession, FetchSetupError, Fetched, Options,
-    ResponseRemark, Simulation, Timings,
+    ResponseRemark, Secrets, Simulation, Timings,
     clock::{CalendarClock, deadline_after, unix_ms},
     connection::{
         address_guard::AddressGuard,
@@ -54,6 +54,7 @@ struct FetcherState {
     /// Milliseconds by which the time of this fetcher is ahead of the wall clock; 0 except in tests.
     shift_ms: i64,
     common_headers: CommonHeaders,
+    secrets: Secrets,
     memory: MemoryBudget,
     rate: Option<RateLimit>,
     sockets: SocketLimit,
@@ -144,6 +145,7 @@ impl Fetcher {
             clock,
             shift_ms,
             common_headers: CommonHeaders::new(&options)?,
+            secrets: Secrets::load(&options).map_err(FetchSetupError::Secrets)?,
             memory: MemoryBudget::new(options.body_memory),
             rate: options.limit_rate.map(RateLimit::new),
             sockets,
@@ -276,6 +278,13 @@ impl fmt::Debug for Fetcher {
     }
 }
 
+/// The head of a request.
+struct RequestHead {
+    sent: Bytes,
+    /// The head without secrets.
+    archived: Bytes,
+}
+
 /// One fetch in progress.
 struct Fetch<'a> {
     state: &'a FetcherState,
@@ -312,6 +321,7 @@ impl Fetch<'_> {
     ) -> Result<ReceivedResponse, Failure> {
         let head = self.state.common_headers.head(request, last_byte);
         let head = head.map_err(Failure::Protocol)?;
+        let head = self.with_secrets(head, request);
         // Kept-alive connections are checked as well, because lines may have been added to the black list since they
         // were opened.
         connect::check_target(&self.state.guard, request)?;
@@ -327,6 +337,17 @@ impl Fetch<'_> {
         let connection = Box::pin(self.open(request)).await?;
         let exchanged = Box::pin(self.exchange(session, connection, &head)).await;
         self.finish(exchanged)
+    }
+
+    /// Adds the user's secrets for the URL. The cache of a proxy is shared with others, so it gets none.
+    fn with_secrets(&self, head: Bytes, request: &FetchRequest<'_>) -> RequestHead {
+        let secrets = &self.state.secrets;
+        let added = match request.proxy {
+            None => secrets.add(&head, request, self.state.now_ms()),
+            Some(_) => None,
+        };
+        let (sent, archived) = added.unwrap_or_else(|| (head.clone(), head));
+        RequestHead { sent, archived }
     }
 
     async fn open(&mut self, request: &FetchRequest<'_>) -> Result<Connection, Failure> {
@@ -359,13 +380,13 @@ impl Fetch<'_> {
         &mut self,
         session: &mut FetchSession,
         mut connection: Connection,
-        head: &Bytes,
+        head: &RequestHead,
     ) -> ExchangeResult {
         self.connected = true;
-        self.sent = head.clone();
+        self.sent = head.archived.clone();
         self.certificate_error
             .clone_from(&connection.certificate_error);
-        let exchanged = exchange::exchange(&mut connection.stream, head, self.limits).await;
+        let exchanged = exchange::exchange(&mut connection.stream, &head.sent, self.limits).await;
         if exchanged.reusable && self.state.sockets.may_keep_alive() {
             session.keep(connection);
         }

@@ -58,6 +58,7 @@
 mod clock;
 mod connection;
 mod cookies;
+mod credentials;
 mod dns;
 mod failure;
 mod fetcher;
@@ -74,8 +75,10 @@ mod transport;
 
 pub use connection::FetchSession;
 pub use cookies::CookieJar;
+pub use credentials::{Credentials, HIDDEN, Secrets};
 pub use failure::{Failure, FetchSetupError};
 pub use fetcher::{Fetcher, Resolved, is_private_host};
+pub use http::request::check_header;
 pub use http::{FetchRequest, FetchResponse, Fetched, Headers, ResponseRemark, Timings, Truncated};
 pub use options::Options;
 pub use transport::{SimulatedResponse, Simulation};

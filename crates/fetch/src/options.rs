@@ -5,6 +5,8 @@ use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
+use crate::Credentials;
+
 /// Options of all fetches of a crawl.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -17,6 +19,13 @@ pub struct Options {
     pub accept: String,
     /// The `Accept-Language` header.
     pub accept_language: Option<String>,
+    /// Further headers for every request to every server, each `Name: value`. They are archived.
+    pub headers: Vec<String>,
+    /// Credentials by origin (`https://example.org`). They are sent to that origin only, and are not archived.
+    pub auth: BTreeMap<String, Credentials>,
+    /// File with cookies in the Netscape format; empty = none. The cookies are sent to their domains only, and are not
+    /// archived. A relative path is relative to the configuration file.
+    pub cookies: String,
     /// Maximum time for opening the TCP connection.
     #[serde(with = "aranha_units::duration")]
     pub connect_timeout: Duration,
@@ -96,6 +105,9 @@ impl Default for Options {
             from: None,
             accept: "text/html,application/xhtml+xml,*/*;q=0.8".to_owned(),
             accept_language: None,
+            headers: Vec::new(),
+            auth: BTreeMap::new(),
+            cookies: String::new(),
             connect_timeout: Duration::from_secs(10),
             tls_timeout: Duration::from_secs(10),
             first_byte_timeout: Duration::from_secs(30),

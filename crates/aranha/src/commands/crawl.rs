@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use aranha_engine::Config;
+use aranha_engine::config::Secrets;
 use aranha_url::Canonicaliser;
 use clap::Args;
 
@@ -70,6 +71,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     let seeds = session::parse_seeds(&canon, texts)?;
     session::check_private(&config, &seeds)?;
     require_contact(&config)?;
+    let secrets = Secrets::load(&config.fetch);
+    secrets.map_err(|problem| {
+        CommandError::usage(problem)
+            .hint("see \"Headers, logins and cookies\" in docs/configuration.md")
+    })?;
     let session = Session {
         command: "crawl",
         folder: &arguments.collection.folder,

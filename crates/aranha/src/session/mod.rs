@@ -101,6 +101,13 @@ impl Session<'_> {
                 "warning: `{name}` has other files; the collection is created beside them"
             ));
         }
+        if !resumed && !matches!(mode, OutputMode::Quiet) {
+            for key in config.secret_keys() {
+                message(format_args!(
+                    "note: the secret {key} is not stored in aranha.toml; give it again to later crawls, or use @FILE or $NAME"
+                ));
+            }
+        }
         collection::create(folder)?;
         let mut frontier = Embedded::open(folder, config.frontier.clone())?;
         save_configuration(&collection, &saved_config, changed_config.as_deref())?;

@@ -4,6 +4,7 @@ use aranha_engine::Config;
 use aranha_url::{CanonUrl, Canonicaliser, Rejected};
 
 use crate::error::CommandError;
+use crate::output::message;
 
 /// Parses seeds, each with its position for error messages (`argument 1`). If any of them is invalid, the result is an
 /// error.
@@ -16,6 +17,16 @@ pub(crate) fn parse_seeds(
     texts
         .into_iter()
         .map(|(position, text)| {
+            let text = match without_user(&text) {
+                None => text,
+                Some(bare) => {
+                    message(format_args!(
+                        "warning: {position}: user name and password in the URL are not used; \
+                         hint: --auth 'ORIGIN=basic USER:PASSWORD'"
+                    ));
+                    bare
+                }
+            };
             parse_seed(canon, &text).map_err(|rejected| {
                 CommandError::usage(format!(
                     "{position}: `{text}` cannot be crawled: {rejected}"
@@ -24,6 +35,16 @@ pub(crate) fn parse_seeds(
             })
         })
         .collect()
+}
+
+/// The URL without the part `user:password@`. `None` if there is no such part.
+fn without_user(text: &str) -> Option<String> {
+    let start = text.find("://").map_or(0, |at| at + 3);
+    let end = text[start..].find(['/', '?', '#']);
+    let end = end.map_or(text.len(), |end| start + end);
+    let at = start + text[start..end].rfind('@')?;
+    // `mailto:me@example.org` is a URL of another scheme.
+    (start > 0).then(|| format!("{}{}", &text[..start], &text[at + 1..]))
 }
 
 fn parse_seed(canon: &Canonicaliser, text: &str) -> Result<CanonUrl, Rejected> {

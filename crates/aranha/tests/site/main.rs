@@ -8,6 +8,7 @@
 mod assets;
 mod black_list;
 mod crash_loop;
+mod credentials;
 mod daily;
 mod dns;
 mod faults;

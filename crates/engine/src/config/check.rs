@@ -25,6 +25,11 @@ pub(super) fn check(config: &Config, origins: &Origins) -> Result<(), ConfigErro
     ] {
         header(value.map_or("", String::as_str)).map_err(|problem| error(key, problem))?;
     }
+    for text in &fetch.headers {
+        if let Err((problem, hint)) = aranha_fetch::check_header(text) {
+            return Err(error("fetch.headers", (problem, Some(hint.to_owned()))));
+        }
+    }
     let product = &config.crawl.product;
     require(
         has_product(&fetch.user_agent, product),

@@ -7,12 +7,13 @@ use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
+use aranha_fetch::Credentials;
 use serde::Deserialize as _;
 use toml::de::DeTable;
 use toml::{Table, Value};
 
 use super::error::{ConfigError, FilePosition};
-use super::leaf::{Leaf, leaves, leaves_of};
+use super::leaf::{Leaf, dotted, leaves, leaves_of};
 use super::nearest::nearest;
 use super::profile::Profile;
 use super::renamed::{self, OldName, Renamed};
@@ -114,13 +115,22 @@ impl ConfigLayer {
     }
 
     fn flag(setting: &FlagValue) -> Result<Self, ConfigError> {
-        let table = nest(setting.key, setting.value.clone());
+        let mut table = nest(setting.key, setting.value.clone());
+        // Relative paths are relative to the current folder.
+        make_paths_absolute(&mut table, Path::new(&setting.flag));
         match table.clone().try_into::<Config>() {
             Ok(_) => {
                 let origin = Origin::Flag(setting.flag.clone());
+                let keys = match &setting.value {
+                    Value::Table(values) => values
+                        .keys()
+                        .map(|name| dotted(setting.key, name))
+                        .collect(),
+                    _ => vec![setting.key.to_owned()],
+                };
                 Ok(Self {
                     table,
-                    origins: vec![(setting.key.to_owned(), origin)],
+                    origins: keys.into_iter().map(|key| (key, origin.clone())).collect(),
                     renamed: Vec::new(),
                 })
             }
@@ -237,6 +247,23 @@ fn make_paths_absolute(table: &mut Table, path: &Path) {
             let absolute = std::path::absolute(&named).ok();
             let text = absolute.and_then(|path| path.into_os_string().into_string().ok());
             *name = text.unwrap_or_else(|| named.display().to_string());
+        }
+    }
+    let Some(Value::Table(fetch)) = table.get_mut("fetch") else {
+        return;
+    };
+    if let Some(Value::String(file)) = fetch.get_mut("cookies")
+        && !file.is_empty()
+        && let Ok(absolute) = std::path::absolute(folder.join(&*file))
+    {
+        *file = absolute.display().to_string();
+    }
+    let auth = fetch.get_mut("auth").and_then(Value::as_table_mut);
+    for (_, credentials) in auth.into_iter().flatten() {
+        if let Value::String(text) = credentials
+            && let Some(absolute) = Credentials::resolve_path(text, folder)
+        {
+            *text = absolute;
         }
     }
 }

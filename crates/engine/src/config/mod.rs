@@ -33,6 +33,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+pub use aranha_fetch::Secrets;
 pub use busy_hours::{DayHours, UtcOffset};
 pub use crawl::{
     CrawlOptions, DuplicateLinks, LogOptions, NoIndex, ProxyCacheOptions, RobotsPolicy, Thresholds,
@@ -139,6 +140,11 @@ impl Config {
     /// later crawls use the same configuration.
     pub fn show_own(&self, origins: &Origins) -> String {
         show::own(self, origins)
+    }
+
+    /// The keys whose values are secret. [`Config::show`] hides these values, and [`Config::show_own`] leaves them out.
+    pub fn secret_keys(&self) -> Vec<String> {
+        show::secret_keys(self)
     }
 
     /// The text of a configuration file with the filters `crawl.accept`, `crawl.reject` and `crawl.keep` of this configuration.

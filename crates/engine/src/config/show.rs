@@ -49,7 +49,7 @@ pub(super) fn own(config: &Config, origins: &Origins) -> String {
     let mut table = String::new();
     for leaf in leaves {
         let is_own = matches!(origins.of(&leaf.key), Origin::File { .. } | Origin::Flag(_));
-        if !is_own && leaf.key != "profile" {
+        if !is_own && leaf.key != "profile" || is_secret(&text[leaf.span.clone()]) {
             continue;
         }
         if leaf.table != table {
@@ -60,6 +60,20 @@ pub(super) fn own(config: &Config, origins: &Origins) -> String {
         shown.push('\n');
     }
     shown
+}
+
+/// The keys from files and flags whose values are secret and therefore not stored.
+pub(super) fn secret_keys(config: &Config) -> Vec<String> {
+    let (text, leaves) = to_toml(config);
+    let secret = leaves
+        .into_iter()
+        .filter(|leaf| is_secret(&text[leaf.span.clone()]));
+    secret.map(|leaf| leaf.key).collect()
+}
+
+/// Whether a value was replaced because it is secret.
+fn is_secret(value: &str) -> bool {
+    value.contains(aranha_fetch::HIDDEN)
 }
 
 fn push_leaf(shown: &mut String, text: &str, leaf: &Leaf, origins: &Origins) {

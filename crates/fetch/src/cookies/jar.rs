@@ -33,15 +33,15 @@ pub struct CookieJar {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Cookie {
-    name: String,
-    value: String,
-    domain: String,
-    path: String,
-    host_only: bool,
-    secure: bool,
+pub(super) struct Cookie {
+    pub(super) name: String,
+    pub(super) value: String,
+    pub(super) domain: String,
+    pub(super) path: String,
+    pub(super) host_only: bool,
+    pub(super) secure: bool,
     /// Unix milliseconds. `None` if the cookie never expires.
-    expires_ms: Option<i64>,
+    pub(super) expires_ms: Option<i64>,
 }
 
 impl CookieJar {
@@ -213,7 +213,7 @@ impl Cookie {
         (over_tls || !self.secure) && obeys_prefix
     }
 
-    fn applies(&self, url: &CanonUrl, now_ms: i64) -> bool {
+    pub(super) fn applies(&self, url: &CanonUrl, now_ms: i64) -> bool {
         let host = if self.host_only {
             self.domain == url.host()
         } else {
@@ -273,7 +273,7 @@ fn is_address(host: &str) -> bool {
     host.starts_with('[') || host.parse::<Ipv4Addr>().is_ok()
 }
 
-fn is_public_suffix(domain: &str) -> bool {
+pub(super) fn is_public_suffix(domain: &str) -> bool {
     !is_address(domain) && psl::domain(domain.as_bytes()).is_none()
 }
 

@@ -67,8 +67,19 @@ impl CommonHeaders {
                 options.accept_language.as_ref(),
             ),
         ];
+        let mut further = Vec::new();
+        for header in &options.headers {
+            let error = |_| FetchSetupError::HeaderText { option: "headers" };
+            further.push(check_header(header).map_err(error)?);
+        }
         let mut text = String::new();
         for (option, name, value) in lines {
+            if further
+                .iter()
+                .any(|(other, _)| other.eq_ignore_ascii_case(name))
+            {
+                continue;
+            }
             let Some(value) = value.filter(|value| !value.is_empty()) else {
                 continue;
             };
@@ -78,6 +89,9 @@ impl CommonHeaders {
             push_line(&mut text, name, value);
         }
         push_line(&mut text, "Accept-Encoding", "gzip, br, zstd");
+        for (name, value) in further {
+            push_line(&mut text, name, value);
+        }
         Ok(CommonHeaders(text))
     }
 
@@ -116,7 +130,7 @@ impl CommonHeaders {
         push_line(&mut head, "Host", url.authority());
         head.push_str(&self.0);
         for (name, value) in &request.headers {
-            if !is_token(name.as_bytes()) || !is_valid_value(value) {
+            if !is_valid_line(name, value) {
                 return Err(format!(
                     "the request header {} has an invalid name or value",
                     name.escape_debug()
@@ -130,6 +144,66 @@ impl CommonHeaders {
         head.push_str("\r\n");
         Ok(head.into())
     }
+}
+
+/// Headers that `fetch.headers` cannot set, each with what to do instead.
+const REFUSED_HEADERS: &[(&str, &str)] = &[
+    (
+        "Authorization",
+        "use fetch.auth (--auth), which sends it to one origin only",
+    ),
+    (
+        "Proxy-Authorization",
+        "write user and password into the URL of the proxy",
+    ),
+    (
+        "Cookie",
+        "use fetch.cookies (--cookies), which sends cookies to their domains only",
+    ),
+    ("User-Agent", "use fetch.user_agent (--user-agent)"),
+    (
+        "Accept-Encoding",
+        "aranha sends the codings that it can decode",
+    ),
+    ("Host", SENT_BY_ARANHA),
+    ("Connection", SENT_BY_ARANHA),
+    ("Content-Length", SENT_BY_ARANHA),
+    ("Transfer-Encoding", SENT_BY_ARANHA),
+    ("TE", SENT_BY_ARANHA),
+    ("Trailer", SENT_BY_ARANHA),
+    ("Upgrade", SENT_BY_ARANHA),
+    ("Expect", SENT_BY_ARANHA),
+    ("Range", SENT_BY_ARANHA),
+    ("If-Modified-Since", SENT_BY_ARANHA),
+    ("If-None-Match", SENT_BY_ARANHA),
+];
+
+const SENT_BY_ARANHA: &str = "aranha sends this header itself where it is needed";
+
+/// Name and value of a header that is written as `Name: value`. `Err`: a problem and a hint.
+pub fn check_header(text: &str) -> Result<(&str, &str), (String, &'static str)> {
+    const EXAMPLE: &str = "for example 'Accept-Language: pt'";
+    let Some((name, value)) = text.split_once(':') else {
+        return Err(("is not of the form `Name: value`".to_owned(), EXAMPLE));
+    };
+    let (name, value) = (name.trim(), value.trim());
+    if !is_valid_line(name, value) {
+        let problem = "has an invalid header name, or a control character in the value";
+        return Err((problem.to_owned(), EXAMPLE));
+    }
+    let refused = REFUSED_HEADERS.iter();
+    match refused
+        .clone()
+        .find(|(other, _)| other.eq_ignore_ascii_case(name))
+    {
+        Some((name, hint)) => Err((format!("the header {name} cannot be set here"), hint)),
+        None => Ok((name, value)),
+    }
+}
+
+/// Whether name and value can be sent as a header line.
+pub(crate) fn is_valid_line(name: &str, value: &str) -> bool {
+    is_token(name.as_bytes()) && is_valid_value(value)
 }
 
 fn push_line(text: &mut String, name: &str, value: &str) {
