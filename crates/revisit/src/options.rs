@@ -53,7 +53,7 @@ pub struct Options {
     /// `selective`: initial threshold. The inner pages of a site are visited if at least this share of them is expected
     /// to have changed.
     pub min_changed_share: f32,
-    /// `frequency`, `selective`: length of a quick round. A site is fast if more than half of its pages change from one
+    /// `fixed`, `frequency`, `selective`: length of a quick round. A site is fast if more than half of its pages change from one
     /// round to the next. If a page of a fast site has changed, it is visited again in the next quick round instead of
     /// the next full round (I6).
     #[serde(with = "aranha_units::duration::option")]

@@ -130,6 +130,17 @@ impl Schedule {
         })
     }
 
+    /// `fixed`, `frequency`: counts a visited page of a site, to learn whether the site is fast. Returns false if there
+    /// are no quick rounds, so that nothing is to be learnt.
+    pub fn count_visit(&self, site: &mut SiteHistory, seen: PageState, at: i64) -> bool {
+        let has_rounds = matches!(self.options.policy, Policy::Fixed | Policy::Frequency);
+        if !has_rounds || self.quick.is_none() {
+            return false;
+        }
+        site.count_visit(self.round(at), seen, self.options.min_changed_share);
+        true
+    }
+
     /// Whether the site is fast and quick rounds are configured (I6).
     pub fn quick(&self, site: &SiteHistory) -> bool {
         self.quick.is_some() && site.fast()

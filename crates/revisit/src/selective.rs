@@ -114,6 +114,16 @@ impl SiteHistory {
         }
     }
 
+    /// Counts a visited page of round `number`, under a policy that visits all pages that are due.
+    pub(crate) fn count_visit(&mut self, number: u32, seen: PageState, first: f32) {
+        let round = number.saturating_add(1);
+        if round != self.round {
+            self.close(first);
+            (self.round, self.descended, self.waited) = (round, round, 1);
+        }
+        self.count_inner_visit(seen);
+    }
+
     /// Updates share and threshold at the end of a round.
     fn close(&mut self, first: f32) {
         if self.looked > 0 {

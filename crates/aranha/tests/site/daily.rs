@@ -19,9 +19,14 @@ const START: i64 = 20_500 * DAY;
 
 /// Crawls the site to the end. The crawl begins at `now`, unix milliseconds.
 fn crawl_at(now: i64, folder: &Path, site: &ScriptedSite) {
+    crawl_with(now, folder, site, "policy = \"fixed\"\nevery = \"1d\"\n");
+}
+
+/// Like [`crawl_at`], with other lines in the section `[revisit]`.
+fn crawl_with(now: i64, folder: &Path, site: &ScriptedSite, revisit: &str) {
     let file = settings(
         folder,
-        "[crawl]\npause = \"0s\"\n[fetch]\nallow_private = true\n[revisit]\npolicy = \"fixed\"\nevery = \"1d\"\n",
+        &format!("[crawl]\npause = \"0s\"\n[fetch]\nallow_private = true\n[revisit]\n{revisit}"),
     );
     let files = vec![file];
     let layers = Layers {
@@ -99,5 +104,32 @@ fn thirty_daily_crawls_miss_no_day() {
             assert_eq!(site.requests().len(), before, "hour {hour}, day {day}");
         }
         assert_eq!(missed, [], "hour {hour}");
+    }
+}
+
+/// Under the default policy, a site most of whose pages change every day has quick rounds. Another site has none.
+#[test]
+fn fast_sites_have_quick_rounds_under_the_default_policy() {
+    for (changes, expected) in [(true, 3), (false, 0)] {
+        let site = ScriptedSite::start(move |path, _, before| {
+            let version = if changes { before } else { 0 };
+            match path {
+                "/robots.txt" => String::new(),
+                "/" => page(&format!(
+                    "version {version} <a href=/a>a</a><a href=/b>b</a>"
+                )),
+                path => page(&format!("{path} version {version}")),
+            }
+        });
+        let folder = tempfile::tempdir().unwrap();
+        let revisit = "every = \"1d\"\nquick_every = \"3h\"\nspread = 0\n";
+        let noon = START + 12 * HOUR;
+        for day in 0..3 {
+            crawl_with(noon + day * DAY, folder.path(), &site, revisit);
+        }
+        let before = site.requests().len();
+        let later = noon + 2 * DAY + 4 * HOUR;
+        crawl_with(later, folder.path(), &site, revisit);
+        assert_eq!(site.requests().len() - before, expected, "{changes}");
     }
 }

@@ -54,6 +54,7 @@ pub(super) fn plan(
             rounds.count_inner_visit(state);
         }
     }
+    let has_rounds = schedule.count_visit(&mut rounds, state, now) || revisit == Policy::Selective;
     let visit = PageVisit {
         at: now,
         seen: state,
@@ -73,7 +74,7 @@ pub(super) fn plan(
         let history = postcard::to_stdvec(&history).unwrap_or_default();
         verdict.next = NextVisit::Revisit { due, history };
     }
-    if revisit == Policy::Selective {
+    if has_rounds {
         verdict.rounds = Some(rounds);
     }
 }
