@@ -1,10 +1,11 @@
-//! README.md, docs/commands.md and the examples in help texts name only commands and flags that the binary has, and
+//! README.md, docs/commands.md, docs/cookbook.md and the examples in help texts name only commands and flags that the binary has, and
 //! docs/commands.md describes all of them.
 
 mod help;
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::process::Command;
 
 use help::CommandHelp;
 
@@ -118,7 +119,7 @@ fn documents_name_commands_and_flags_that_exist() {
     let commands = help::commands();
     let all: BTreeSet<_> = commands.iter().flat_map(|command| &command.flags).collect();
     let mut found = Vec::new();
-    for name in ["README.md", "docs/commands.md"] {
+    for name in ["README.md", "docs/commands.md", "docs/cookbook.md"] {
         for section in read(name) {
             for code in section.code() {
                 let mut problems = problems(code, &commands);
@@ -210,4 +211,57 @@ fn the_check_finds_unknown_commands_and_flags() {
     );
     check("aranha pages -x | head", &["aranha pages has no flag `-x`"]);
     check("aranha COMMAND --help", &[]);
+}
+
+/// The recipes that need no network run on the collection of the demo, in the order of the document.
+#[test]
+fn recipes_of_the_cookbook_run_on_the_demo() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = Path::new(env!("CARGO_BIN_EXE_aranha"));
+    let programs = program.parent().expect("the program is in a folder");
+    let path = std::env::var("PATH").unwrap_or_default();
+    let shell = |line: &str| {
+        let output = Command::new("sh")
+            .args(["-e", "-c", line])
+            .current_dir(folder.path())
+            .env("PATH", format!("{}:{path}", programs.display()))
+            .output()
+            .expect("sh runs");
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{line}\n{errors}");
+        output.stdout
+    };
+    shell("aranha demo -c example --pause 1ms --quiet");
+    let offline = [
+        "aranha check",
+        "aranha export",
+        "aranha pages",
+        "aranha changes",
+        "aranha status",
+        "aranha seed list -c from",
+        "head ",
+        "printf ",
+        "grep ",
+        "cp ",
+    ];
+    let mut count = 0;
+    for section in read("docs/cookbook.md") {
+        for line in section
+            .lines
+            .iter()
+            .filter_map(|line| line.strip_prefix("    "))
+        {
+            if offline.iter().any(|start| line.starts_with(start)) {
+                shell(line);
+                count += 1;
+            }
+        }
+    }
+    assert_eq!(count, 14, "recipes run");
+    for file in ["corpus.txt", "graph.tsv"] {
+        let size = std::fs::metadata(folder.path().join(file)).map_or(0, |file| file.len());
+        assert!(size > 100, "{file} has {size} bytes");
+    }
+    let seeds = String::from_utf8(shell("aranha seed list -c fromsitemap")).expect("UTF-8");
+    assert_eq!(seeds.lines().count(), 2, "{seeds}");
 }
