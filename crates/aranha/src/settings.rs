@@ -146,6 +146,9 @@ pub(crate) struct Settings {
     /// Use this DNS server instead of the system's (repeatable)
     #[arg(long, value_name = "IP[:PORT]", value_parser = resolver, help_heading = "Network")]
     resolver: Vec<SocketAddr>,
+    /// Open connections from this local address; with several, sites are spread over them (repeatable)
+    #[arg(long, value_name = "IP", help_heading = "Network")]
+    bind_address: Vec<IpAddr>,
     /// Also connect to private, loopback and other special addresses
     #[arg(long, help_heading = "Network")]
     allow_private: bool,
@@ -248,6 +251,7 @@ impl Settings {
             },
             keeps_running.then_some(Value::Boolean(true)),
         );
+        let sources: Vec<_> = self.bind_address.iter().map(ToString::to_string).collect();
         let resolvers: Vec<_> = self.resolver.iter().map(ToString::to_string).collect();
         let auth = (!self.auth.is_empty()).then(|| {
             let pairs = self.auth.iter().cloned();
@@ -293,6 +297,7 @@ impl Settings {
             ("--header", "fetch.headers", list(&self.header)),
             ("--auth", "fetch.auth", auth),
             ("--cookies", "fetch.cookies", text(&self.cookies)),
+            ("--bind-address", "fetch.source_addresses", list(&sources)),
             ("--resolver", "fetch.resolvers", list(&resolvers)),
             (
                 "--allow-private",

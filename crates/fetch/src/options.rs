@@ -1,7 +1,11 @@
 //! The `[fetch]` section of the configuration: the request headers that identify the crawler, timeouts, size limits,
 //! TLS, the address guard and DNS.
 
-use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
+use std::{
+    collections::BTreeMap,
+    net::{IpAddr, SocketAddr},
+    time::Duration,
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -75,6 +79,9 @@ pub struct Options {
     pub verify_tls: bool,
     /// Allow addresses in private, loopback, link-local and other special ranges.
     pub allow_private: bool,
+    /// Local addresses from which connections are opened, for several network exits (N13); empty = the system chooses. A
+    /// site keeps its exit.
+    pub source_addresses: Vec<IpAddr>,
     /// Name servers to query in turn; empty = the system's.
     pub resolvers: Vec<SocketAddr>,
     /// Maximum time for one look-up, including all retries at all servers.
@@ -125,6 +132,7 @@ impl Default for Options {
             max_body_by_type: BTreeMap::new(),
             verify_tls: false,
             allow_private: false,
+            source_addresses: Vec::new(),
             resolvers: Vec::new(),
             dns_timeout: Duration::from_secs(10),
             dns_ttl_min: Duration::from_mins(5),

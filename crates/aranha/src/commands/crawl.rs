@@ -10,6 +10,7 @@ use clap::Args;
 use crate::display::OutputMode;
 use crate::error::{CommandError, ExitStatus};
 use crate::input;
+use crate::output::message;
 use crate::session::{self, Again, Session};
 use crate::settings::{self, Settings};
 use crate::shared_args::{CREATED_IF_MISSING, CollectionArg};
@@ -71,6 +72,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     let seeds = session::parse_seeds(&canon, texts)?;
     session::check_private(&config, &seeds)?;
     require_contact(&config)?;
+    check_source_addresses(&config)?;
+    warn_about_proxy();
     let secrets = Secrets::load(&config.fetch);
     secrets.map_err(|problem| {
         CommandError::usage(problem)
@@ -114,6 +117,36 @@ fn add_filters(file: &Path, settings: &Settings) -> Result<Option<String>, Comma
         )
     })?;
     Ok(Some(changed).filter(|changed| *changed != text))
+}
+
+/// Refuses source addresses that this machine does not have.
+fn check_source_addresses(config: &Config) -> Result<(), CommandError> {
+    for address in &config.fetch.source_addresses {
+        std::net::UdpSocket::bind((*address, 0)).map_err(|error| {
+            CommandError::usage(format!(
+                "fetch.source_addresses: cannot use {address}: {error}"
+            ))
+            .hint("name addresses of this machine; `ip address` lists them")
+        })?;
+    }
+    Ok(())
+}
+
+/// Warns if the environment names a proxy, because the crawl connects directly.
+fn warn_about_proxy() {
+    for name in [
+        "http_proxy",
+        "https_proxy",
+        "HTTPS_PROXY",
+        "all_proxy",
+        "ALL_PROXY",
+    ] {
+        if std::env::var_os(name).is_some_and(|value| !value.is_empty()) {
+            message(format_args!(
+                "warning: the environment variable {name} is set, but a crawl uses no proxy; it connects directly"
+            ));
+        }
+    }
 }
 
 /// Requires a contact, which is sent with every request (N9). With `--allow-private` the contact is optional.

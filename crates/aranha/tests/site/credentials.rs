@@ -234,3 +234,47 @@ fn messages_do_not_quote_secrets() {
     );
     assert_absent(&folder.path().join("c"), SECRETS);
 }
+
+#[test]
+fn connections_come_from_the_bound_address_and_an_unused_proxy_is_named() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let peers = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&peers);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            log.lock()
+                .unwrap()
+                .push(stream.peer_addr().unwrap().ip().to_string());
+            let lines = BufReader::new(&stream).lines().map_while(Result::ok);
+            let _ = lines.take_while(|line| !line.is_empty()).count();
+            let _ = stream.write_all(page("here").as_bytes());
+        }
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = crawl(&folder.path().join("c"), &url);
+    command
+        .args(["--bind-address", "127.0.0.2"])
+        .env("https_proxy", "http://127.0.0.1:9");
+    let output = command.output().unwrap();
+    assert_status(&output, 0);
+    let peers = peers.lock().unwrap();
+    assert!(
+        !peers.is_empty() && peers.iter().all(|peer| peer == "127.0.0.2"),
+        "{peers:?}"
+    );
+    let messages = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        messages.contains("https_proxy is set, but a crawl uses no proxy"),
+        "{messages}"
+    );
+
+    let mut command = crawl(&folder.path().join("d"), &url);
+    let output = command
+        .args(["--bind-address", "192.0.2.1"])
+        .output()
+        .unwrap();
+    assert_status(&output, 2);
+    assert!(!folder.path().join("d").exists());
+}

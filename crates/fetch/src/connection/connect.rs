@@ -147,7 +147,13 @@ async fn open_tcp(
     timings: &mut Timings,
 ) -> Result<(Stream, Option<String>), Failure> {
     let begun = Instant::now();
-    let connecting = connect_tcp(target, options.limit_rate.is_some());
+    let source = choose_source(&options.source_addresses, url.site_key().0, target.ip());
+    let source = source.map_err(|()| {
+        Failure::ConnectFailed(
+            "fetch.source_addresses has no address of this IP version".to_owned(),
+        )
+    })?;
+    let connecting = connect_tcp(target, source, options.limit_rate.is_some());
     let stream = within(options.connect_timeout, deadline, connecting)
         .await
         .ok_or(Failure::ConnectTimeout)?
@@ -189,17 +195,42 @@ async fn within<T>(
 /// Size of a socket's receive buffer if the download rate is limited.
 const LIMITED_RECV_BUFFER: u32 = 32 << 10;
 
-/// Connects. With a rate limit the receive buffer is small and fixed, so that the server cannot send much more than is
-/// read.
-async fn connect_tcp(target: SocketAddr, rate_limited: bool) -> io::Result<TcpStream> {
-    if !rate_limited {
+/// The local address for a connection to `target`: one of the configured addresses of the same IP version, always the
+/// same for a site. `None`: the system chooses. `Err`: addresses are configured, but none of this version.
+fn choose_source(sources: &[IpAddr], site: u64, target: IpAddr) -> Result<Option<IpAddr>, ()> {
+    if sources.is_empty() {
+        return Ok(None);
+    }
+    let same_version = || {
+        let sources = sources.iter().copied();
+        sources.filter(move |source| source.is_ipv4() == target.is_ipv4())
+    };
+    match same_version().count() as u64 {
+        0 => Err(()),
+        count => Ok(same_version().nth((site % count) as usize)),
+    }
+}
+
+/// Connects from `source`. With a rate limit the receive buffer is small and fixed, so that the server cannot send much
+/// more than is read.
+async fn connect_tcp(
+    target: SocketAddr,
+    source: Option<IpAddr>,
+    rate_limited: bool,
+) -> io::Result<TcpStream> {
+    if !rate_limited && source.is_none() {
         return TcpStream::connect(target).await;
     }
     let socket = match target {
         SocketAddr::V4(_) => TcpSocket::new_v4(),
         SocketAddr::V6(_) => TcpSocket::new_v6(),
     }?;
-    socket.set_recv_buffer_size(LIMITED_RECV_BUFFER)?;
+    if rate_limited {
+        socket.set_recv_buffer_size(LIMITED_RECV_BUFFER)?;
+    }
+    if let Some(source) = source {
+        socket.bind(SocketAddr::new(source, 0))?;
+    }
     socket.connect(target).await
 }
 
@@ -252,5 +283,29 @@ impl AsyncWrite for Stream {
             Stream::Secure(stream) => Pin::new(stream).poll_shutdown(cx),
             Stream::Simulated(_) => Poll::Ready(Ok(())),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sites_are_spread_over_the_exits_of_their_ip_version() {
+        let address = |text: &str| text.parse::<IpAddr>().expect("an address");
+        let exits = ["192.0.2.1", "192.0.2.2", "2001:db8::1"].map(address);
+        let target = address("198.51.100.1");
+        let of_site = |site| choose_source(&exits, site, target);
+        assert_eq!(of_site(6), Ok(Some(exits[0])));
+        assert_eq!(of_site(7), Ok(Some(exits[1])));
+        assert_eq!(
+            choose_source(&exits, 7, address("2001:db8::9")),
+            Ok(Some(exits[2]))
+        );
+        assert_eq!(
+            choose_source(&exits[..2], 7, address("2001:db8::9")),
+            Err(())
+        );
+        assert_eq!(choose_source(&[], 7, target), Ok(None));
     }
 }
