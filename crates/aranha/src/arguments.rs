@@ -4,12 +4,12 @@
 
 use std::io::{self, Write};
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
 
 use crate::commands::Command;
 use crate::error::CommandError;
-use crate::{logging, output};
+use crate::{foreign_flags, logging, output};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -72,6 +72,12 @@ fn usage_error(error: &clap::Error, command: &str) -> CommandError {
             .hint(format!("`{command} --help` lists the commands"));
     }
     let sentence = first_paragraph(&text);
+    if command.ends_with(" crawl")
+        && let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg)
+        && let Some(hint) = foreign_flags::hint(flag, words())
+    {
+        return CommandError::usage(sentence).hint(hint);
+    }
     match tip(&text) {
         Some(tip) => CommandError::usage(sentence).hint(tip),
         None => CommandError::usage(sentence)
@@ -89,8 +95,11 @@ fn first_paragraph(text: &str) -> String {
 }
 
 fn tip(text: &str) -> Option<&str> {
-    text.lines()
-        .find_map(|line| line.trim_start().strip_prefix("tip: "))
+    let mut tips = text
+        .lines()
+        .filter_map(|line| line.trim_start().strip_prefix("tip: "));
+    // The tip to pass an unknown flag as a value, which no command wants.
+    tips.find(|tip| !tip.starts_with("to pass '"))
 }
 
 /// The command that the first words name, for example `aranha url canon` for `aranha url canon --jsn`.

@@ -15,6 +15,7 @@ mod crawl_state;
 mod display;
 mod error;
 mod fetch_json;
+mod foreign_flags;
 mod input;
 mod live_scope;
 mod logging;
