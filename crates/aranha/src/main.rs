@@ -30,6 +30,7 @@ mod settings;
 mod shared_args;
 mod stored_page;
 mod terminal_escape;
+mod url_counter;
 mod word_diff;
 
 use std::process::ExitCode;

@@ -2,7 +2,7 @@
 
 use aranha_frontier::{Explanation, PageRecord};
 use aranha_page::{Input, Page};
-use aranha_url::CanonUrl;
+use aranha_url::{Base, CanonUrl};
 use aranha_volume::{ArchiveReader, WarcRecord};
 
 use crate::collection_reader::CollectionReader;
@@ -139,4 +139,16 @@ pub(crate) fn parse(stored: &WarcRecord, options: &aranha_page::Options) -> Page
         content_language: content_language.as_deref(),
     };
     aranha_page::read(&input, options)
+}
+
+/// The base of a page's links: its URL, or the one in its `base` element.
+pub(crate) fn base(url: &CanonUrl, page: &Page) -> Base {
+    let mut own = Base::of(url);
+    if page.media_type.is_html() {
+        own = own.with_charset(page.charset);
+    }
+    match &page.base {
+        Some(href) => own.with_href(href),
+        None => own,
+    }
 }

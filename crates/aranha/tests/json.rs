@@ -220,6 +220,14 @@ fn every_field_is_documented() {
         &read(&collection, &["export", "mirror", mirror.to_str().unwrap()]),
     );
     doc.check(
+        "`aranha export links --json`",
+        &read(&collection, &["export", "links"]),
+    );
+    doc.check(
+        "`aranha export links --references --json`",
+        &read(&collection, &["export", "links", "--references"]),
+    );
+    doc.check(
         "`aranha unblock --json`",
         &read(&collection, &["unblock", &honest]),
     );

@@ -6,6 +6,7 @@ use aranha_engine::Clock;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
+use super::export_links::{self, Links};
 use crate::collection_reader::CollectionReader;
 use crate::display::grouped;
 use crate::error::{CommandError, ExitStatus};
@@ -37,6 +38,7 @@ const MAX_LISTED: usize = 20;
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
     Mirror(Mirror),
+    Links(Links),
 }
 
 /// Write the pages as files for offline browsing, as they were at a point in time
@@ -59,6 +61,7 @@ pub(crate) struct Mirror {
 pub(crate) fn run(command: &Command) -> Result<ExitStatus, CommandError> {
     match command {
         Command::Mirror(arguments) => mirror(arguments),
+        Command::Links(arguments) => export_links::run(arguments),
     }
 }
 

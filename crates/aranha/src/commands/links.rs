@@ -1,6 +1,5 @@
 //! `aranha links`: the links of a stored page, with their canonical URLs.
 
-use aranha_url::Base;
 use clap::Args;
 use serde_json::json;
 
@@ -39,14 +38,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     options.assets |= arguments.assets;
     let page = stored_page::parse(&stored, &options);
     let url = stored.url().unwrap_or(&arguments.version.page.url);
-    let mut own = Base::of(&collection.url(url)?);
-    if page.media_type.is_html() {
-        own = own.with_charset(page.charset);
-    }
-    let base = page
-        .base
-        .as_deref()
-        .map_or_else(|| own.clone(), |href| own.with_href(href));
+    let base = stored_page::base(&collection.url(url)?, &page);
     let mut output = Output::new();
     for link in &page.links {
         let joined = collection.canon.join(&base, &link.href);

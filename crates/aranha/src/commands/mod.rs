@@ -10,6 +10,7 @@ mod crawl;
 mod demo;
 mod diff;
 mod export;
+mod export_links;
 mod history;
 mod lab;
 mod links;

@@ -20,6 +20,7 @@ mod limits;
 mod listings;
 mod page_content;
 mod redirects;
+mod references;
 mod retries;
 mod robots_txt;
 mod rules;
