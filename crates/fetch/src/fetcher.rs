@@ -188,6 +188,17 @@ impl Fetcher {
         self.state.resolver.restore(host, resolved);
     }
 
+    /// All names in the DNS cache with their addresses, to be restored by the next crawl.
+    pub fn dns_answers(&self) -> Vec<(String, Resolved)> {
+        self.state.resolver.answers()
+    }
+
+    /// Refreshes expired DNS answers in the background, as long as half of the `dns_concurrency` slots are free. Must be
+    /// called inside a tokio runtime.
+    pub fn refresh_stale_dns(&self) {
+        self.state.resolver.refresh_stale();
+    }
+
     /// Starts a DNS look-up of a host in the background and returns at once. Does nothing if half of the
     /// `dns_concurrency` slots are taken. Cheap enough to call for every link: for a name that is cached or in flight,
     /// it only searches two maps. Returns true if a look-up was started. Must be called inside a tokio runtime.

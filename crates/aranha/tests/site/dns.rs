@@ -232,3 +232,30 @@ fn the_target_of_a_top_level_wildcard_is_refused() {
     assert!(misprint.unwrap().contains(refused), "{log}");
     assert_eq!(outcomes(folder.path())["/"], "200");
 }
+
+/// The server of the second seed refuses connections, so its site stores no address. The second crawl finds the address
+/// in the DNS cache of the first.
+#[test]
+fn the_dns_cache_is_kept_between_crawls() {
+    let site = ScriptedSite::start(|path, _, _| match path {
+        "/robots.txt" => String::new(),
+        _ => page("text"),
+    });
+    let dns = DnsServer::start(|name| match name {
+        "live.example" => DnsAnswer::Loopback(&[1]),
+        _ => DnsAnswer::Loopback(&[5]),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let seed = |name: &str| format!("http://{name}.example:{}/", site.port);
+    run(dns.crawl(folder.path(), &seed("live")).arg(seed("down")));
+    let first = dns.queries.lock().unwrap().len();
+    run(dns.crawl(folder.path(), &seed("live")).arg("--again"));
+    let queries = dns.queries.lock().unwrap();
+    assert_eq!(queries[first..], []);
+    let log = std::fs::read_to_string(folder.path().join("logs/crawl.log")).unwrap();
+    assert_eq!(
+        log.matches(&seed("down")).count(),
+        2,
+        "tried in both crawls: {log}"
+    );
+}

@@ -1,6 +1,7 @@
 //! A collection on disk: one folder, and the paths of the files in it.
 
 pub(crate) mod census;
+pub(crate) mod dns_cache;
 pub(crate) mod files;
 
 use std::io;
@@ -46,6 +47,11 @@ impl Collection {
     /// `census`: page counts for the revisit policy `optimal`.
     pub fn census(&self) -> PathBuf {
         self.root.join("census")
+    }
+
+    /// `dns`: the addresses of all names.
+    pub fn dns_cache(&self) -> PathBuf {
+        self.root.join("dns")
     }
 
     /// `link-rules.toml`: the rules of the last crawl for following links.

@@ -35,7 +35,7 @@ use self::stop::{CrawlLimit, Reason, Stop};
 use self::visits::Visits;
 use self::watchdog::Watchdog;
 use crate::collection::Collection;
-use crate::collection::census;
+use crate::collection::{census, dns_cache};
 use crate::commit::SharedFrontier;
 use crate::config::Config;
 use crate::reread::Reread;
@@ -80,6 +80,8 @@ pub struct Node {
     visits_ended: Arc<Notify>,
     pub(crate) signals: PathBuf,
     census: PathBuf,
+    /// The file with the addresses of all names; `None` in a simulation.
+    dns_cache: Option<PathBuf>,
     /// `logs/progress.json`; `None` in a simulation.
     progress: Option<PathBuf>,
     /// `None` in a simulation, whose archive stores nothing.
@@ -174,6 +176,7 @@ impl Node {
             committer,
             visits_ended,
             census,
+            dns_cache,
             ..
         } = self;
         let (archive, clock, stop, counters, events) = (
@@ -187,6 +190,10 @@ impl Node {
         let robots_ignored_on = context.config().crawl.robots_ignored_on();
         // The census is only an estimate, so an error while saving it is ignored.
         let _ = census::save(&context.policy.schedule, context.config(), &census);
+        // The same holds for the DNS cache.
+        if let Some(path) = dns_cache {
+            let _ = dns_cache::save(&context.network.web, &path);
+        }
         drop(context);
         visits_ended.notify_one();
         if let Err(error) = committer.await {

@@ -15,7 +15,7 @@ use super::context::{Context, Control, CrawlPolicy, Network, Reports, Storage, W
 use super::{EngineError, Node};
 use crate::blocking::blacklist_watch::BlacklistWatch;
 use crate::collection::Collection;
-use crate::collection::census;
+use crate::collection::{census, dns_cache};
 use crate::commit::{Committer, channel};
 use crate::config::{Config, ConfigError};
 use crate::courtesy::address_gate::AddressGates;
@@ -132,6 +132,12 @@ impl Node {
         };
         let mut watchers = JoinSet::new();
         watchers.spawn(watch_dns(&context));
+        let dns_cache = world.is_real().then(|| collection.dns_cache());
+        if let Some(path) = &dns_cache {
+            let fetcher = &context.network.web;
+            dns_cache::restore(fetcher, path);
+            watchers.spawn(dns_cache::keep(fetcher.clone(), path.clone()));
+        }
         let load = Arc::clone(&context.network.load);
         watchers.spawn(load.adjust(Arc::clone(&context.reports.counters)));
         Ok(Self {
@@ -142,6 +148,7 @@ impl Node {
             visits_ended,
             signals: collection.signals(),
             census: collection.census(),
+            dns_cache,
             progress: world.is_real().then(|| collection.progress()),
             reread,
             reload_interval: world.reload_interval(),

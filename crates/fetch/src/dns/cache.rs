@@ -120,6 +120,25 @@ impl DnsCache {
         }
     }
 
+    /// All names with their addresses. Failures are left out.
+    pub(super) fn answers(&self) -> Vec<(String, Resolved)> {
+        let entries = self.young.iter().chain(&self.old);
+        entries
+            .filter_map(|(name, entry)| Some((name.to_string(), entry.result.clone().ok()?)))
+            .collect()
+    }
+
+    /// Up to `max` names whose answers are stale and due for a refresh.
+    pub(super) fn stale_names(&self, now_ms: i64, max: usize) -> Vec<Box<str>> {
+        let is_due = |entry: &CacheEntry| {
+            let answer = entry.answer(now_ms, self.stale_ms);
+            matches!(answer, Some(CachedAnswer::Stale { due: true, .. }))
+        };
+        let entries = self.young.iter().chain(&self.old);
+        let stale = entries.filter(|(_, entry)| !entry.is_fresh(now_ms) && is_due(entry));
+        stale.map(|(name, _)| name.clone()).take(max).collect()
+    }
+
     /// Whether [`get`](Self::get) would return an answer. Does not move the name to the young generation.
     pub(super) fn contains(&self, name: &str, now_ms: i64) -> bool {
         self.entry(name)

@@ -177,6 +177,25 @@ impl<S: AddressLookup> Resolver<S> {
         slot.is_ok_and(|slot| self.look_up_in_background(name, slot))
     }
 
+    /// All cached names with their addresses.
+    pub(crate) fn answers(&self) -> Vec<(String, Resolved)> {
+        lock(&self.cache).answers()
+    }
+
+    /// Refreshes stale answers in the background, as long as half of the slots are free.
+    pub(crate) fn refresh_stale(self: &Arc<Self>) {
+        let free = self.slots.available_permits();
+        let max = free.saturating_sub(self.reserved_slots);
+        if max == 0 || self.breaker.open_since().is_some() {
+            return;
+        }
+        let names = lock(&self.cache).stale_names(self.clock.now_ms(), max);
+        for name in names {
+            // A stale answer that is used is refreshed.
+            let _ = self.cached(&name);
+        }
+    }
+
     /// When the circuit breaker opened; `None` if it is closed.
     #[cfg(test)]
     pub(crate) fn outage_since(&self) -> Option<Instant> {

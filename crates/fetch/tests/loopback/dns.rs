@@ -342,6 +342,32 @@ async fn answers_are_restored_after_a_restart() {
     );
 }
 
+/// A stale answer is refreshed although nobody uses it.
+#[tokio::test]
+async fn stale_answers_are_refreshed_when_idle() {
+    let (server, received) = start().await;
+    let fetcher = fetcher(with(&[server]));
+    let fresh = fetcher.resolve("both.example").await.unwrap();
+    let stale = Resolved {
+        expires_ms: fresh.expires_ms - 24 * 3600 * 1000,
+        ..fresh.clone()
+    };
+    received.lock().unwrap().clear();
+    fetcher.restore_dns("four.example", &stale);
+    fetcher.refresh_stale_dns();
+    let is_refreshed = || {
+        let answers = fetcher.dns_answers();
+        let four = answers.iter().find(|(name, _)| name == "four.example");
+        four.is_some_and(|(_, resolved)| resolved.expires_ms > stale.expires_ms)
+    };
+    while !is_refreshed() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let mut queries = received.lock().unwrap().clone();
+    queries.sort();
+    assert_eq!(queries, ["four.example. A", "four.example. AAAA"]);
+}
+
 #[tokio::test]
 async fn a_cancelled_lookup_can_be_repeated() {
     let (server, _) = start().await;
