@@ -112,7 +112,7 @@ fn every_field_is_documented() {
     std::fs::write(
         &settings,
         "[crawl]\npause = \"10ms\"\npause_factor = 0\ncheck_in_interval = \"100ms\"\nscope = \"any\"\ncontact = \"test@localhost\"\n\
-         [fetch]\nallow_private = true\n[thresholds]\nurls = 60\n[revisit]\npolicy = \"fixed\"\nevery = \"1s\"\n",
+         [fetch]\nallow_private = true\n[thresholds]\nurls = 60\nblock = true\n[revisit]\npolicy = \"fixed\"\nevery = \"1s\"\n",
     )
     .unwrap();
     let mut crawl = Server::start(

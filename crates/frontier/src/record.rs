@@ -442,6 +442,8 @@ pub struct Rediscovered {
     pub wanted_again: Vec<Pending>,
     /// Links to other sites.
     pub outside: Vec<Outside>,
+    /// Maximum number of known pages of the site. Further pages in `linked` are dropped.
+    pub max_known: Option<u64>,
 }
 
 /// An order of the user to visit every page now.

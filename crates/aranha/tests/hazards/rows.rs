@@ -553,7 +553,7 @@ fn content_rows() -> Vec<Row> {
             "limit on the pages of a site",
             "crates/engine/src/verdict/trap.rs",
         )
-        .with("[thresholds]\nurls = 120")
+        .with("[thresholds]\nurls = 120\nblock = true")
         .off("[thresholds]\nurls = \"none\""),
     ]
 }

@@ -32,6 +32,7 @@ mod sitemaps;
 mod status;
 #[path = "../support/mod.rs"]
 mod support;
+mod thresholds;
 mod tracking;
 
 use std::collections::BTreeMap;

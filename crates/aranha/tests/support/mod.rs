@@ -61,7 +61,7 @@ pub fn zoo_crawl(lab: &Lab, folder: &Path, black_list: &[&str]) -> Command {
     let mut command = crawl(lab, folder, "10ms");
     let settings = format!(
         "[crawl]\ncheck_in_interval = \"500ms\"\npause_factor = 0\nidle_wait = \"1s\"\nmax_pause = \"100ms\"\nblacklist = {black_list:?}\n\
-         [thresholds]\nurls = 500\n[fetch]\nconnect_timeout = \"3s\"\ntls_timeout = \"3s\"\nfirst_byte_timeout = \"3s\"\nidle_timeout = \"3s\"\n\
+         [thresholds]\nurls = 500\nblock = true\n[fetch]\nconnect_timeout = \"3s\"\ntls_timeout = \"3s\"\nfirst_byte_timeout = \"3s\"\nidle_timeout = \"3s\"\n\
          total_timeout = \"4s\"\ndns_timeout = \"3s\"\nmax_body = \"2MiB\"\nmax_decoded = \"4MiB\"\n"
     );
     std::fs::write(folder.with_extension("settings.toml"), settings).expect("the file is written");

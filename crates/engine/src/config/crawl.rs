@@ -210,18 +210,21 @@ pub enum DuplicateLinks {
     SkipAll,
 }
 
-/// Limits beyond which a site is treated as a trap (D5; Viuva Negra 5.4): its links are no longer followed, and its
-/// stored pages are kept. By default only `trap_pages` and `dead_hosts` are set, because large honest
-/// sites are common.
+/// Limits beyond which a site is treated as a trap (D5; Viuva Negra 5.4). At `urls`, `duplicates` and `depth` its links
+/// are no longer followed; its queued pages are fetched, and its pages are revisited. By default only `trap_pages` and
+/// `dead_hosts` are set, because large honest sites are common.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Thresholds {
-    /// Number of pages fetched from one site.
+    /// Number of URLs of one site. Links to further URLs are not followed.
     #[serde(with = "limit::count")]
     pub urls: Option<u64>,
     /// Number of pages of one site that have the same text as another page of the site.
     #[serde(with = "limit::count")]
     pub duplicates: Option<u64>,
+    /// Block a site that has this number of fetched pages (`urls`) or of duplicates (`duplicates`): its queued pages are
+    /// not fetched, and its pages are not revisited.
+    pub block: bool,
     /// Link depth from the page where the crawl entered the site.
     #[serde(with = "limit::count")]
     pub depth: Option<u16>,
@@ -241,6 +244,7 @@ impl Default for Thresholds {
         Self {
             urls: None,
             duplicates: None,
+            block: false,
             depth: None,
             trap_pages: Some(50),
             dead_hosts: Some(100),

@@ -75,6 +75,7 @@ fn vn2006_has_the_values_of_table_7() {
         Thresholds {
             urls: Some(5000),
             duplicates: Some(10),
+            block: false,
             depth: Some(5),
             trap_pages: None,
             dead_hosts: None,
@@ -104,6 +105,7 @@ fn a_later_layer_overrides_and_its_origin_is_kept() {
         Thresholds {
             urls: Some(7),
             duplicates: Some(10),
+            block: false,
             depth: None,
             trap_pages: None,
             dead_hosts: None,

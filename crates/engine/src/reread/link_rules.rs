@@ -26,6 +26,10 @@ pub struct LinkRules {
     depth: Option<u16>,
     #[serde(with = "limit::count")]
     threshold_depth: Option<u16>,
+    #[serde(with = "limit::count")]
+    threshold_urls: Option<u64>,
+    #[serde(with = "limit::count")]
+    threshold_duplicates: Option<u64>,
     accept: Vec<String>,
     reject: Vec<String>,
     /// The entries of all black lists.
@@ -49,6 +53,8 @@ impl LinkRules {
             tlds: crawl.tlds.clone(),
             depth: crawl.depth,
             threshold_depth: config.thresholds.depth,
+            threshold_urls: config.thresholds.urls,
+            threshold_duplicates: config.thresholds.duplicates,
             accept: crawl.accept.clone(),
             reject: crawl.reject.clone(),
             blacklist: entries.filter(is_entry).map(str::to_owned).collect(),
@@ -83,6 +89,8 @@ impl LinkRules {
         crawl.follow_nofollow = self.follow_nofollow;
         crawl.duplicate_links = self.duplicate_links;
         config.thresholds.depth = self.threshold_depth;
+        config.thresholds.urls = self.threshold_urls;
+        config.thresholds.duplicates = self.threshold_duplicates;
         config.frontier.external_links = self.external_links;
         config.page = self.page;
     }
@@ -94,7 +102,7 @@ impl LinkRules {
         let changes = [
             ("crawl.scope", rank(self.scope) > rank(before.scope)),
             ("crawl.tlds", has_more(&self.tlds, &before.tlds)),
-            ("crawl.depth", is_deeper(self.depth, before.depth)),
+            ("crawl.depth", is_higher(self.depth, before.depth)),
             (
                 "crawl.accept",
                 !accepts_all(before)
@@ -113,7 +121,15 @@ impl LinkRules {
             ),
             (
                 "thresholds.depth",
-                is_deeper(self.threshold_depth, before.threshold_depth),
+                is_higher(self.threshold_depth, before.threshold_depth),
+            ),
+            (
+                "thresholds.urls",
+                is_higher(self.threshold_urls, before.threshold_urls),
+            ),
+            (
+                "thresholds.duplicates",
+                is_higher(self.threshold_duplicates, before.threshold_duplicates),
             ),
             (
                 "frontier.external_links",
@@ -146,8 +162,9 @@ fn has_more(list: &[String], other: &[String]) -> bool {
     list.iter().any(|entry| !other.contains(entry))
 }
 
-fn is_deeper(depth: Option<u16>, before: Option<u16>) -> bool {
-    before.is_some_and(|before| depth.is_none_or(|depth| depth > before))
+/// Whether a limit is higher than before, or no longer exists.
+fn is_higher<T: PartialOrd>(limit: Option<T>, before: Option<T>) -> bool {
+    before.is_some_and(|before| limit.is_none_or(|limit| limit > before))
 }
 
 #[cfg(test)]
@@ -189,6 +206,9 @@ mod tests {
             &|c| c.thresholds.depth = Some(5),
             &|_| {},
         );
+        check("thresholds.urls", &|c| c.thresholds.urls = Some(5), &|c| {
+            c.thresholds.urls = Some(6);
+        });
         check("crawl.duplicate_links", &|_| {}, &|c| {
             c.crawl.duplicate_links = DuplicateLinks::Follow;
         });

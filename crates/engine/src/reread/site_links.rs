@@ -85,6 +85,8 @@ impl SiteReader {
         let mut found = Found::default();
         let max_depth = context.config().thresholds.depth;
         let skips_copies = context.config().crawl.duplicate_links != DuplicateLinks::Follow;
+        let thresholds = &context.config().thresholds;
+        found.pages.max_known = thresholds.urls.filter(|_| !thresholds.block);
         let mut bodies = Vec::new();
         for record in records {
             let is_open = self.pages.entry(record.key).or_insert(true);

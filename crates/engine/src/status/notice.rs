@@ -28,6 +28,13 @@ pub enum Notice {
         /// Why the site is considered a trap.
         reason: String,
     },
+    /// A site has reached a threshold, and its links are no longer followed (D5).
+    LinksStopped {
+        /// The site.
+        site: String,
+        /// The threshold.
+        reason: String,
+    },
     /// All hosts below a domain are blocked as one trap (D6).
     DomainTrap {
         /// The entry added to the collection's black list.
@@ -126,6 +133,9 @@ impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Trap { site, reason } => write!(f, "{site} is blocked as a trap: {reason}"),
+            Self::LinksStopped { site, reason } => {
+                write!(f, "links of {site} are no longer followed: {reason}")
+            }
             Self::DomainTrap { entry, reason } => {
                 write!(f, "{entry} is blocked as a trap: {reason}")
             }

@@ -47,7 +47,7 @@ use crate::traps::soft_404;
 pub(crate) use self::outage::{SiteOutage, decide_outage, is_outage};
 pub(crate) use self::revisit::decide_pass_over;
 pub(crate) use self::trap::{
-    TrapObservation, TrapReason, duplicate_threshold, observe, page_threshold,
+    TrapObservation, TrapReason, duplicate_threshold, link_threshold, observe, page_threshold,
 };
 
 /// Maximum number of times that a page is fetched again because it redirects to itself, also with another scheme or to

@@ -636,6 +636,7 @@ fn thresholds_of_a_trap() {
     let thresholds = Thresholds {
         urls: Some(10),
         duplicates: Some(3),
+        block: true,
         ..Thresholds::default()
     };
     let counters = |fetched, duplicates| Counters {
@@ -649,6 +650,20 @@ fn thresholds_of_a_trap() {
     for (duplicates, expected) in [(2, None), (3, Some(TrapReason::Duplicates(3)))] {
         let counters = counters(0, duplicates);
         assert_eq!(duplicate_threshold(&counters, &thresholds), expected);
+    }
+    assert_eq!(link_threshold(100, &counters(0, 9), &thresholds), None);
+    let links_only = Thresholds {
+        block: false,
+        ..thresholds
+    };
+    assert_eq!(page_threshold(&counters(u64::MAX, 0), &links_only), None);
+    for (known, duplicates, expected) in [
+        (9, 2, None),
+        (10, 2, Some(TrapReason::Urls(10))),
+        (9, 3, Some(TrapReason::Duplicates(3))),
+    ] {
+        let counters = counters(0, duplicates);
+        assert_eq!(link_threshold(known, &counters, &links_only), expected);
     }
     let none = Thresholds::default();
     assert_eq!(page_threshold(&counters(u64::MAX, 0), &none), None);

@@ -14,8 +14,10 @@ use crate::traps::novelty::{Reading, Trap};
 /// Why a site is blocked as a trap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TrapReason {
-    /// The threshold `urls` is reached.
+    /// The threshold `urls` is reached by the fetched pages.
     Pages(u64),
+    /// The threshold `urls` is reached by the known pages.
+    Urls(u64),
     /// The threshold `duplicates` is reached.
     Duplicates(u64),
     /// The check that `trap_pages` configures has found a trap.
@@ -26,16 +28,31 @@ impl fmt::Display for TrapReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Pages(limit) => write!(f, "{limit} pages fetched from this site"),
+            Self::Urls(limit) => write!(f, "{limit} URLs of this site are known"),
             Self::Duplicates(limit) => write!(f, "{limit} pages with a text already seen"),
             Self::Endless(trap) => trap.fmt(f),
         }
     }
 }
 
-/// Whether the number of pages of the site has reached the threshold `urls`.
+/// Whether the number of fetched pages of the site has reached the threshold `urls`, and the site is to be blocked.
 pub(crate) fn page_threshold(counters: &Counters, thresholds: &Thresholds) -> Option<TrapReason> {
-    let limit = thresholds.urls?;
+    let limit = thresholds.urls.filter(|_| thresholds.block)?;
     (counters.fetched >= limit).then_some(TrapReason::Pages(limit))
+}
+
+/// Why the links of a site with `known` pages are not followed, if a threshold is reached and the site is not blocked.
+pub(crate) fn link_threshold(
+    known: usize,
+    counters: &Counters,
+    thresholds: &Thresholds,
+) -> Option<TrapReason> {
+    if thresholds.block {
+        return None;
+    }
+    let urls = thresholds.urls.filter(|limit| known as u64 >= *limit);
+    urls.map(TrapReason::Urls)
+        .or_else(|| duplicate_threshold(counters, thresholds))
 }
 
 /// Whether the number of pages with known texts has reached the threshold `duplicates`.

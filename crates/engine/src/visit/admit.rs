@@ -81,7 +81,10 @@ impl Visit {
         hop: Hop,
         via: &str,
     ) -> bool {
-        if self.site.is_blocked() || !self.site.add_page(key) {
+        if self.site.is_blocked()
+            || (!self.site.knows_page(key) && self.stops_links())
+            || !self.site.add_page(key)
+        {
             return false;
         }
         self.batch.keys.push(key);

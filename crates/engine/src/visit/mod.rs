@@ -134,6 +134,8 @@ struct Visit {
     alarm: Pin<Box<Sleep>>,
     /// Completes when the crawl is asked to stop. Created once, not for every wait.
     stopped: Pin<Box<dyn Future<Output = ()> + Send>>,
+    /// Whether this visit has sent the notice that links of the site are no longer followed.
+    links_stopped: bool,
     /// How the visit ends; `None` as long as it may continue.
     ending: Option<Ending>,
 }
@@ -175,6 +177,7 @@ impl Visit {
                 let stop = context.control.stop.clone();
                 Box::pin(async move { stop.wait().await })
             },
+            links_stopped: false,
             ending: None,
             context,
         }

@@ -88,6 +88,11 @@ impl VisitedSite {
         self.known_pages.insert(key.0)
     }
 
+    /// Number of known pages.
+    pub(super) fn known_pages(&self) -> usize {
+        self.known_pages.len()
+    }
+
     /// Whether the page is known.
     pub(super) fn knows_page(&self, key: PathKey) -> bool {
         self.known_pages.contains(&key.0)

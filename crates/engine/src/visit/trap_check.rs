@@ -14,7 +14,7 @@ use crate::status::notice::Notice;
 use crate::status::tally::add;
 use crate::traps::novelty::{MIN_LINKED_PAGES, Reading};
 use crate::traps::wildcard_domains;
-use crate::verdict::{TrapObservation, TrapReason, duplicate_threshold, observe};
+use crate::verdict::{TrapObservation, TrapReason, duplicate_threshold, link_threshold, observe};
 
 /// On a site with fewer fetched pages no soft 404 probe is sent, and no words are read unless its domain is a wildcard.
 pub(super) const FEW_PAGES: u64 = 8;
@@ -34,6 +34,24 @@ impl Visit {
         });
         self.site.block(Blocked::as_trap(reason));
         self.ending.get_or_insert(Ending::Block);
+    }
+
+    /// Whether the links of the site are not followed, because it has reached a threshold. Sends a notice once per visit.
+    pub(super) fn stops_links(&mut self) -> bool {
+        let thresholds = &self.context.config().thresholds;
+        if thresholds.urls.is_none() && thresholds.duplicates.is_none() {
+            return false;
+        }
+        let counters = &self.site.facts().counters;
+        let Some(reason) = link_threshold(self.site.known_pages(), counters, thresholds) else {
+            return false;
+        };
+        if !std::mem::replace(&mut self.links_stopped, true) {
+            let (site, reason) = (self.site.name().to_owned(), reason.to_string());
+            let notice = Notice::LinksStopped { site, reason };
+            self.context.reports.notices.send(notice);
+        }
+        true
     }
 
     /// Whether the trap check is enabled and applies to this site: it has at least [`FEW_PAGES`] pages, or it is a host
@@ -105,7 +123,9 @@ impl Visit {
         if is_repeated {
             self.site.count_duplicate();
             let thresholds = &self.context.config().thresholds;
-            if let Some(reason) = duplicate_threshold(&self.site.facts().counters, thresholds) {
+            if let Some(reason) = duplicate_threshold(&self.site.facts().counters, thresholds)
+                && thresholds.block
+            {
                 self.block_as_trap(reason);
             }
         }

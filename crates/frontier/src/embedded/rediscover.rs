@@ -57,6 +57,10 @@ impl Embedded {
         let start = self.inbox.position();
         let mut site = before.clone();
         let mut pages = self.unknown_pages(&site, &found.linked)?;
+        if let Some(max) = found.max_known {
+            let room = max.saturating_sub(site.known as u64);
+            pages.truncate(usize::try_from(room).unwrap_or(usize::MAX));
+        }
         let keys: Vec<PathKey> = pages.iter().map(|page| page.key).collect();
         self.store.keys_append(&mut site, &keys)?;
         pages.extend(self.unqueued_pages(&site, &found.wanted_again)?);

@@ -47,16 +47,19 @@ pub(crate) fn pages_found_again_are_queued_once(factory: &impl EngineFactory) {
     accept(&mut frontier, 6, entry);
     assert_eq!(frontier.status(10).expect("status").next_due, None);
     let found = Rediscovered {
-        linked: ["/", "/a", "/b", "/c", "/d", "/e", "/a"].map(page).into(),
+        linked: ["/", "/a", "/b", "/c", "/d", "/e", "/a", "/f"]
+            .map(page)
+            .into(),
         wanted_again: ["/refused", "/refused"].map(page).into(),
         outside: vec![link("http://b.test/x")],
+        max_known: Some(7),
     };
     let key = lease.site_key;
     let queued = frontier.rediscover(10, key, found.clone());
     assert_eq!(
         queued.expect("admits"),
         6,
-        "five new pages and a refused one"
+        "two pages are known, so that five are admitted; and a refused one"
     );
     let again = frontier.rediscover(11, key, found.clone());
     assert_eq!(again.expect("admits"), 0, "all pages are queued");
