@@ -36,7 +36,6 @@ fuzz_target!(|data: &[u8]| {
         jar.header(&url("http://www.example.co.uk/dir/page"), NOW)
             .is_none_or(|header| !header.starts_with("__Secure-"))
     );
-    // No cookie outlives 400 days, unless it never expires.
     let text = serde_json::to_string(&jar).expect("a jar can be stored");
     let stored: CookieJar = serde_json::from_str(&text).expect("a stored jar can be read");
     assert_eq!(stored, jar);

@@ -1,5 +1,5 @@
 //! Style sheets. A rewriter that replaces nothing returns the same bytes; one that replaces every URL leaves only the new
-//! ones, and as many as before. The same text in a `<style>` element has the same URLs.
+//! ones, and as many as before. The crawl finds the URLs that the rewriter replaces.
 #![no_main]
 
 use aranha_page::{Input, LinkKind, LinkRewriter, Options, read};
@@ -35,6 +35,15 @@ fuzz_target!(|data: &[u8]| {
     };
     let page = read(&input(data), &options);
     assert!(page.links.iter().all(|link| link.kind == LinkKind::Asset));
+    if str::from_utf8(data).is_ok() {
+        for url in found
+            .iter()
+            .filter(|url| !url.is_empty() && url.len() < 1000)
+        {
+            let is_found = page.links.iter().any(|link| link.href == *url);
+            assert!(is_found, "{url:?} is not in {:?}", page.links);
+        }
+    }
     if let Some(rewriter) = LinkRewriter::new(&input(data)) {
         let new = rewriter.rewrite(|_, _| Some("x.png".to_owned()));
         let after = urls(&new);

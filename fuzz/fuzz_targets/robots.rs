@@ -26,11 +26,22 @@ fuzz_target!(|data: &[u8]| {
         let group = b"User-agent: unrelated-bot\nDisallow: /\nCrawl-delay: 9\n\nUser-agent: another-bot\nAllow: /\n\n";
         Robots::parse(&[group, data].concat()).agent("aranha")
     });
+    let other_ends =
+        (!data.contains(&b'\r') && !has_mark && data.len() < 200_000 && !data.contains(&0)).then(
+            || {
+                let lines: Vec<&[u8]> = data.split(|byte| *byte == b'\n').collect();
+                Robots::parse(&lines.join(&b"\r\n"[..])).agent("aranha")
+            },
+        );
     for path in PATHS {
         let allowed = rules.judge(path).allowed;
         assert_eq!(upper.judge(path).allowed, allowed);
         if let Some(prefixed) = &prefixed {
             assert_eq!(prefixed.judge(path).allowed, allowed, "{path}");
+        }
+        if let Some(other_ends) = &other_ends {
+            assert_eq!(other_ends.judge(path).allowed, allowed, "{path}");
+            assert_eq!(other_ends.crawl_delay(), rules.crawl_delay());
         }
     }
     assert!(robots.remarks().len() <= 101);
