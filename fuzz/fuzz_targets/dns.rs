@@ -1,5 +1,5 @@
-//! DNS messages. A look-up ends after a limited number of queries, and its addresses do not depend on the case of the
-//! name.
+//! DNS messages. What is left of a message after its malformed records were cut off can be read. A look-up ends after a
+//! limited number of queries, and its addresses do not depend on the case of the name.
 #![no_main]
 
 use aranha_fetch::fuzzing::addresses;

@@ -24,7 +24,10 @@ use tokio::{
 use crate::{
     Headers, Options, Truncated,
     clock::deadline_after,
-    dns::aliases::{AliasChain, ChainStep},
+    dns::{
+        aliases::{AliasChain, ChainStep},
+        lenient_udp::cut_malformed,
+    },
     http::{
         chunks::{ChunkReader, ChunkStep},
         content_coding,
@@ -200,12 +203,28 @@ pub fn headers<'a>(fields: impl IntoIterator<Item = (&'a [u8], &'a [u8])>) -> He
     headers
 }
 
+/// A DNS message without its malformed records, as a socket receives it.
+///
+/// Checks that a message without such records is not changed, and that the library reads what is left of others.
+pub fn cut_dns_message(bytes: &[u8]) -> Vec<u8> {
+    let mut message = bytes.to_vec();
+    let length = cut_malformed(&mut message);
+    message.truncate(length);
+    if Message::from_vec(bytes).is_ok() {
+        assert_eq!(message, bytes, "a valid message is not changed");
+    } else if length < bytes.len() {
+        let read = Message::from_vec(&message);
+        assert!(read.is_ok(), "the rest of a message is valid: {read:?}");
+    }
+    message
+}
+
 /// Reads DNS messages as answers to successive queries for the addresses of a name. Returns the addresses and their TTL
 /// in seconds; `None` if the answers lead to no address.
 pub fn addresses(name: &str, messages: &[&[u8]]) -> Option<(Vec<IpAddr>, u32)> {
     let answers = messages
         .iter()
-        .map_while(|bytes| Message::from_vec(bytes).ok());
+        .map_while(|bytes| Message::from_vec(&cut_dns_message(bytes)).ok());
     let mut chain = AliasChain::new(Name::from_ascii(name).ok()?);
     for (queries, message) in answers.enumerate() {
         match chain.follow(&message.answers) {

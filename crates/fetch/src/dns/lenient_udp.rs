@@ -83,7 +83,7 @@ impl DnsUdpSocket for LenientUdpSocket {
 
 /// Cuts a message before its first malformed record, and corrects its record counts. Returns its new length. A message
 /// without a usable record before the malformed one stays as it is, because it is no answer.
-fn cut_malformed(message: &mut [u8]) -> usize {
+pub(crate) fn cut_malformed(message: &mut [u8]) -> usize {
     let whole = message.len();
     let Some((length, counts)) = usable_part(message) else {
         return whole;
@@ -110,13 +110,19 @@ fn usable_part(message: &[u8]) -> Option<(usize, [u16; 3])> {
     } = header.counts;
     Message::read_queries(&mut decoder, usize::from(queries)).ok()?;
     let mut counts = [0; 3];
+    let (mut has_edns, mut has_signature) = (false, false);
     for (section, records) in [answers, authorities, additionals].into_iter().enumerate() {
         for _ in 0..records {
             let begin = decoder.index();
-            if Message::read_records(&mut decoder, 1, section == 2, op_code).is_err() {
-                return (counts[0] > 0).then_some((begin, counts));
+            match Message::read_records(&mut decoder, 1, section == 2, op_code) {
+                // The library also refuses a second EDNS record, and a record after a signature.
+                Ok((_, edns, signature)) if !(has_signature || has_edns && edns.is_some()) => {
+                    has_edns |= edns.is_some();
+                    has_signature |= signature.is_some();
+                    counts[section] += 1;
+                }
+                _ => return (counts[0] > 0).then_some((begin, counts)),
             }
-            counts[section] += 1;
         }
     }
     None
@@ -126,17 +132,19 @@ fn usable_part(message: &[u8]) -> Option<(usize, [u16; 3])> {
 mod tests {
     use super::*;
 
-    /// A response with a question for `a.`, and these records: `good` is an address, `bad` an address of three bytes.
+    /// A response with a question for `a.`, and these records: `good` is an address, `bad` an address of three bytes,
+    /// `opt` the record of EDNS.
     fn response(answers: &[&str], additionals: &[&str]) -> Vec<u8> {
         let counts = [1, answers.len() as u8, 0, additionals.len() as u8];
         let mut message = vec![0, 1, 0x81, 0x80];
         message.extend(counts.iter().flat_map(|count| [0, *count]));
         message.extend([1, b'a', 0, 0, 1, 0, 1]);
         for record in answers.iter().chain(additionals) {
-            message.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0]);
+            let address = [0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0];
             match *record {
-                "good" => message.extend([4, 192, 0, 2, 1]),
-                _ => message.extend([3, 192, 0, 2]),
+                "good" => message.extend([&address[..], &[4, 192, 0, 2, 1]].concat()),
+                "opt" => message.extend([0, 0, 41, 16, 0, 0, 0, 0, 0, 0, 0]),
+                _ => message.extend([&address[..], &[3, 192, 0, 2]].concat()),
             }
         }
         message
@@ -157,6 +165,9 @@ mod tests {
         check(&["good", "good"], &["good"], None);
         check(&["good", "bad", "good"], &["good"], Some((&["good"], &[])));
         check(&["good"], &["good", "bad"], Some((&["good"], &["good"])));
+        // A message must not have two records of EDNS.
+        check(&["good"], &["opt", "opt"], Some((&["good"], &["opt"])));
+        check(&["good"], &["opt", "good"], None);
         check(&["bad", "good"], &[], None);
         check(&[], &["bad"], None);
     }

@@ -8,7 +8,7 @@ pub(crate) mod aliases;
 mod cache;
 mod circuit_breaker;
 mod in_flight;
-mod lenient_udp;
+pub(crate) mod lenient_udp;
 mod lookup_result;
 mod name_servers;
 mod resolver;
