@@ -105,7 +105,8 @@ fn reading_commands_print_what_the_server_sent() {
             .count(),
         2
     );
-    assert_eq!(read(&["pages", "--site", "example.org"], &collection), "");
+    let unknown = output(&["pages", "--site", "example.org"], &collection);
+    assert_status(&unknown, 1);
 
     let status: Value = serde_json::from_str(&read(&["status", "--json"], &collection)).unwrap();
     assert_eq!(status["pages"]["done"], 3);
