@@ -153,7 +153,7 @@ fn unknown_keys_are_errors_with_a_hint() {
     );
     check_error(
         "[thresholds]\nzeitgeist = 1",
-        "FILE, line 2, column 1: unknown key `zeitgeist`\nhint: the keys here are urls, duplicates, depth, trap_pages, dead_hosts",
+        "FILE, line 2, column 1: unknown key `zeitgeist`\nhint: the keys here are urls, duplicates, block, depth, trap_pages, dead_hosts",
     );
 }
 

@@ -518,6 +518,7 @@ async fn a_page_that_could_not_be_archived_stays_in_the_queue() {
 async fn a_threshold_blocks_the_site() {
     let mut config = Config::default();
     config.thresholds.urls = Some(2);
+    config.thresholds.block = true;
     let mut test = Test::with(config);
     test.apply_fetched(page("/1"), response(404));
     assert_eq!(test.visit.ending, None);
