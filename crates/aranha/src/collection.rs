@@ -6,6 +6,7 @@ use std::path::Path;
 use aranha_engine::Collection as Folder;
 
 use crate::error::{CommandError, FREE_DISK_SPACE};
+use crate::session;
 
 /// Creates the folder and its subfolders where they are missing.
 pub(crate) fn create(path: &Path) -> Result<Folder, CommandError> {
@@ -28,6 +29,7 @@ pub(crate) fn create(path: &Path) -> Result<Folder, CommandError> {
 
 /// Returns the folder of a collection, or an error if the folder is not a collection.
 pub(crate) fn existing(path: &Path) -> Result<Folder, CommandError> {
+    session::check_frontier(path)?;
     let folder = Folder::at(path);
     if folder.exists() {
         return Ok(folder);

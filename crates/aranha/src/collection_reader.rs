@@ -26,6 +26,7 @@ pub(crate) struct CollectionReader {
 
 impl CollectionReader {
     pub(crate) fn open(collection: &CollectionArg) -> Result<Self, CommandError> {
+        session::check_frontier(&collection.folder)?;
         let view = View::open(&collection.folder)?;
         let config = settings::of_collection(collection)?;
         let literal = Canonicaliser::new(config.url.literal());

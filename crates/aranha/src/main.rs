@@ -24,6 +24,7 @@ mod output;
 mod page_history;
 mod point_in_time;
 mod progress_line;
+mod repair;
 mod robots_error;
 mod session;
 mod settings;

@@ -62,6 +62,7 @@ mod index;
 mod location;
 mod options;
 mod read;
+mod rebuild;
 mod record;
 mod repair;
 #[cfg(test)]
@@ -76,6 +77,7 @@ pub use files::volumes::Volume;
 pub use location::{Location, VolumeId};
 pub use options::Options;
 pub use read::reader::{ArchiveReader, VolumeRecords};
+pub use rebuild::{MissingFiles, missing_files, rebuild_indexes};
 pub use record::digest::sha1_pair;
 pub use record::fields::WarcFields;
 pub use record::parsed::WarcRecord;

@@ -190,7 +190,7 @@ pub(crate) fn contains_record(tail: &[u8]) -> bool {
 }
 
 /// Whether the content of the member begins with a WARC version line.
-fn begins_like_a_record(member: &[u8]) -> bool {
+pub(crate) fn begins_like_a_record(member: &[u8]) -> bool {
     const VERSION: &[u8] = b"WARC/1.";
     /// Number of compressed bytes to read: enough for the Huffman codes, which come before the first byte of content.
     const MAX_COMPRESSED: usize = 4 << 10;

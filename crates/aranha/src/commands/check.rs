@@ -10,6 +10,7 @@ use crate::display::grouped;
 use crate::error::{CommandError, ExitStatus};
 use crate::output::{Output, counted, message};
 use crate::progress_line::ProgressLine;
+use crate::repair;
 use crate::shared_args::{CollectionArg, JsonObjectArg};
 use crate::terminal_escape::Escaped;
 
@@ -17,6 +18,7 @@ const EXAMPLES: &str = "\
 Examples:
   aranha check -c example
   aranha check -c example --json | jq .faults
+  aranha check --repair -c example       rebuild lost files, and queue lost pages for the next crawl
 
 Faults go to stdout, one per line. Exit status: 0 if there are none, 1 otherwise.";
 
@@ -26,11 +28,19 @@ Faults go to stdout, one per line. Exit status: 0 if there are none, 1 otherwise
 pub(crate) struct Arguments {
     #[command(flatten)]
     collection: CollectionArg,
+    /// First rebuild missing or wrong indexes and a missing frontier.db, and queue pages whose stored response is lost
+    #[arg(long)]
+    repair: bool,
     #[command(flatten)]
     output: JsonObjectArg,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
+    let repaired = if arguments.repair {
+        Some(repair::repair(&arguments.collection)?)
+    } else {
+        None
+    };
     let collection = CollectionReader::open(&arguments.collection)?;
     let mut line = ProgressLine::new();
     let report = aranha_volume::check(&collection.folder, |progress| {
@@ -54,11 +64,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     let pages = check_locations(&collection, &mut faults)?;
     let mut output = Output::new();
     if arguments.output.json {
-        output.json(
-            &json!({"volumes": report.files, "records": report.records, "bytes": report.bytes,
-                            "pages": pages, "faults": faults}),
-        )?;
+        let mut value = json!({"volumes": report.files, "records": report.records, "bytes": report.bytes,
+                               "pages": pages, "faults": faults});
+        if let Some(repaired) = &repaired {
+            value["repaired"] = repaired.json();
+        }
+        output.json(&value)?;
     } else {
+        if let Some(repaired) = &repaired {
+            repaired.print(&collection.folder);
+        }
         for fault in &faults {
             output.line(Escaped(fault))?;
         }

@@ -28,7 +28,9 @@ use crate::output::message;
 use crate::{collection, logging};
 
 pub(crate) use errors::frontier_error;
-pub(crate) use preconditions::{check_frontier, raise_open_file_limit};
+pub(crate) use preconditions::{
+    check_frontier, has_frontier, raise_open_file_limit, warn_about_missing_files,
+};
 pub(crate) use seeds::{check_private, parse_seeds};
 
 /// How every page is requested.
@@ -147,6 +149,7 @@ impl Session<'_> {
         )
         .map_err(errors::engine_error)?;
         print_repairs(mode, &node);
+        warn_about_missing_files(folder);
         stop_signals::listen(stop, mode)?;
         let counters = node.counters();
         let status = node.status();

@@ -6,19 +6,24 @@ use aranha_engine::Collection;
 
 use super::errors::RESTORE_BOTH;
 use crate::error::CommandError;
+use crate::output::{counted, message};
 
 /// Refuses a folder that holds an archive or link runs but no frontier. A new frontier there would not know the pages
 /// that were already fetched.
 pub(crate) fn check_frontier(folder: &Path) -> Result<(), CommandError> {
-    let frontier = Collection::at(folder).frontier();
-    // An empty file counts as missing, because a failed copy leaves one.
-    if std::fs::metadata(&frontier).is_ok_and(|file| file.len() > 0) {
+    if has_frontier(folder) {
         return Ok(());
     }
-    let found = if has_file(&folder.join("archive"), ".warc") {
-        "an archive"
-    } else if has_file(&frontier.with_extension("runs"), ".run") {
-        "frontier.runs/"
+    let (found, hint) = if has_file(&folder.join("archive"), ".warc") {
+        let repair = format!("`aranha check --repair -c {}`", folder.display());
+        let hint = format!("{RESTORE_BOTH}, or rebuild it from the archive with {repair}");
+        ("an archive", hint)
+    } else if has_file(
+        &Collection::at(folder).frontier().with_extension("runs"),
+        ".run",
+    ) {
+        let hint = format!("{RESTORE_BOTH}, or choose another folder with -c");
+        ("frontier.runs/", hint)
     } else {
         return Ok(());
     };
@@ -26,7 +31,38 @@ pub(crate) fn check_frontier(folder: &Path) -> Result<(), CommandError> {
         "{} contains {found}, but its frontier.db is missing or empty",
         folder.display()
     ))
-    .hint(format!("{RESTORE_BOTH}, or choose another folder with -c")))
+    .hint(hint))
+}
+
+/// Whether the folder has a frontier. An empty file counts as missing, because a failed copy leaves one.
+pub(crate) fn has_frontier(folder: &Path) -> bool {
+    let frontier = Collection::at(folder).frontier();
+    std::fs::metadata(frontier).is_ok_and(|file| file.len() > 0)
+}
+
+/// Warns if indexes or volumes of the archive are missing.
+pub(crate) fn warn_about_missing_files(folder: &Path) {
+    let Ok(missing) = aranha_volume::missing_files(folder) else {
+        return;
+    };
+    let name = folder.display();
+    let are = |count: usize| if count == 1 { "is" } else { "are" };
+    let (indexes, volumes) = (missing.indexes.len(), missing.without_volume.len());
+    if indexes > 0 {
+        message(format_args!(
+            "warning: {} {} missing; `aranha check --repair -c {name}` rebuilds them",
+            counted(indexes as u64, "index file"),
+            are(indexes)
+        ));
+    }
+    if volumes > 0 {
+        message(format_args!(
+            "warning: {} {} missing, and the pages in it cannot be read; after `aranha check --repair -c {name}` a crawl \
+             fetches them again",
+            counted(volumes as u64, "volume"),
+            are(volumes)
+        ));
+    }
 }
 
 /// Whether a folder has a file whose name contains `part`.

@@ -21,6 +21,7 @@ mod listings;
 mod page_content;
 mod redirects;
 mod references;
+mod repair;
 mod retries;
 mod robots_txt;
 mod rules;

@@ -9,8 +9,8 @@ use aranha_url::SiteKey;
 
 use crate::collect::PageResponse;
 
-/// The path that the probe requests.
-pub(crate) fn probe_path(site: SiteKey) -> String {
+/// The path that the soft 404 probe of a site requests.
+pub fn probe_path(site: SiteKey) -> String {
     format!("/aranha-{:016x}.html", !site.0)
 }
 

@@ -28,7 +28,7 @@ pub(super) fn read_later(text: &[u8], fixed: &[u8]) -> Option<Vec<(i64, Pending)
 
 /// Why a page waits. The discriminants are the values of the column `again`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum WaitKind {
+pub(super) enum WaitKind {
     /// The page waits for a retry. A revisit is also stored as `Retry` if a fully trusted claim (weight 1.0) makes it due
     /// now, after the horizon: as a `Revisit` it would wait for the next crawl.
     Retry = 0,
@@ -37,7 +37,7 @@ enum WaitKind {
 }
 
 impl WaitKind {
-    const ALL: [WaitKind; 2] = [WaitKind::Retry, WaitKind::Revisit];
+    pub(super) const ALL: [WaitKind; 2] = [WaitKind::Retry, WaitKind::Revisit];
 
     fn other(self) -> WaitKind {
         match self {
@@ -332,7 +332,7 @@ impl Store {
 
     /// Call `change` for every page of the site that waits for this reason (`kind`). `change` returns the new kind of a
     /// page that it changed, and `None` for an unchanged page. Returns the number of changed pages.
-    fn later_change(
+    pub(super) fn later_change(
         &self,
         site: &mut SiteRow,
         kind: WaitKind,

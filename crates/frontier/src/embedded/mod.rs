@@ -49,6 +49,7 @@ mod problems;
 mod queue;
 mod recent_links;
 mod rediscover;
+mod repair;
 mod seeds;
 mod site_filter;
 mod sites;

@@ -10,6 +10,7 @@ use crate::compress::members::MemberReader;
 use crate::files::volumes::{self, Volume, VolumeFolder};
 use crate::index::entry;
 use crate::index::lookup;
+use crate::rebuild;
 use crate::record::parsed::WarcRecord;
 use crate::record::revisit::{self, REFERS_TO_LOCATION};
 use crate::{Location, VolumeError};
@@ -134,6 +135,27 @@ impl ArchiveReader {
             found.extend(lookup::captures(&path, volume.id, url)?);
         }
         Ok(found)
+    }
+
+    /// Calls `visit` with every complete record of a closed volume, in order. Damaged records are skipped.
+    pub fn for_each_record(
+        &self,
+        volume: &Volume,
+        mut visit: impl FnMut(Location, &WarcRecord),
+    ) -> Result<(), VolumeError> {
+        rebuild::for_each_record(volume, |offset, length, record| {
+            if let Ok(length) = u32::try_from(length) {
+                let volume = volume.id;
+                visit(
+                    Location {
+                        volume,
+                        offset,
+                        length,
+                    },
+                    record,
+                );
+            }
+        })
     }
 
     /// The records of a volume in order, each with its location. The first incomplete record ends the iteration, with

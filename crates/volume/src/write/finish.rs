@@ -48,10 +48,8 @@ impl Finisher {
 
     /// Writes the index and the digest segment, then renames the volume. Returns its final path.
     pub(crate) fn finish(&self, volume: &WrittenVolume) -> Result<PathBuf, VolumeError> {
-        let path = self.indexes.join(entry::file_name(&volume.name));
-        disk::write_atomically(&*self.disk, &path, |output| write_index(output, volume))?;
-        self.duplicates
-            .add_volume(&*self.disk, volume.id, &volume.entries)?;
+        self.write_index(volume)?;
+        self.add_digests(volume)?;
         let final_path = volume
             .path
             .parent()
@@ -62,6 +60,20 @@ impl Finisher {
             .map_err(|source| VolumeError::from_io(&final_path, source))?;
         tracing::info!(volume = %volume.name, records = volume.entries.len(), "volume finished");
         Ok(final_path)
+    }
+}
+
+impl Finisher {
+    /// Writes the index of a volume.
+    pub(crate) fn write_index(&self, volume: &WrittenVolume) -> Result<(), VolumeError> {
+        let path = self.indexes.join(entry::file_name(&volume.name));
+        disk::write_atomically(&*self.disk, &path, |output| write_index(output, volume))
+    }
+
+    /// Writes the digest segment of a volume.
+    pub(crate) fn add_digests(&self, volume: &WrittenVolume) -> Result<(), VolumeError> {
+        self.duplicates
+            .add_volume(&*self.disk, volume.id, &volume.entries)
     }
 }
 

@@ -1,0 +1,154 @@
+//! `aranha check --repair`: rebuilds what the archive can give, and lets lost pages be fetched again.
+//!
+//! The steps, in order: a missing frontier is rebuilt from the volumes ([`frontier`]); volumes that a crash left open are
+//! closed; missing or wrong indexes are rebuilt; pages whose stored response cannot be read are queued for an
+//! unconditional fetch. No volume is changed, and no page is requested.
+
+mod frontier;
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
+
+use aranha_engine::{Clock, Collection, Config};
+use aranha_frontier::{Embedded, PageEntry, PageFilter, View};
+use aranha_url::PathKey;
+use aranha_volume::{Archive, ArchiveReader, VolumeError};
+use serde_json::{Value, json};
+
+use crate::collection;
+use crate::error::CommandError;
+use crate::output::{counted, message};
+use crate::session::{self, has_frontier};
+use crate::settings;
+use crate::shared_args::CollectionArg;
+
+/// What a repair has done.
+#[derive(Debug, Default)]
+pub(crate) struct Repaired {
+    /// Pages of the frontier that was rebuilt; `None` if it was not missing.
+    restored_pages: Option<u64>,
+    /// Volumes that a crash had left open.
+    closed_volumes: u64,
+    rebuilt_indexes: u64,
+    /// Pages that the next crawl fetches again.
+    lost_pages: u64,
+}
+
+impl Repaired {
+    pub(crate) fn json(&self) -> Value {
+        json!({
+            "restored_pages": self.restored_pages,
+            "closed_volumes": self.closed_volumes,
+            "rebuilt_indexes": self.rebuilt_indexes,
+            "lost_pages": self.lost_pages,
+        })
+    }
+
+    pub(crate) fn print(&self, folder: &Path) {
+        if let Some(pages) = self.restored_pages {
+            message(format_args!(
+                "rebuilt frontier.db with {} from the archive; the next crawl fetches them again to find their links",
+                counted(pages, "page")
+            ));
+        }
+        if self.closed_volumes > 0 {
+            let volumes = counted(self.closed_volumes, "volume");
+            message(format_args!("closed {volumes} that a crash had left open"));
+        }
+        if self.rebuilt_indexes > 0 {
+            message(format_args!(
+                "rebuilt {}",
+                counted(self.rebuilt_indexes, "index file")
+            ));
+        }
+        if self.lost_pages > 0 {
+            message(format_args!(
+                "queued {} whose stored response is lost; `aranha crawl -c {}` fetches them again",
+                counted(self.lost_pages, "page"),
+                folder.display()
+            ));
+        }
+    }
+}
+
+/// Repairs a collection. No crawl may be running.
+pub(crate) fn repair(argument: &CollectionArg) -> Result<Repaired, CommandError> {
+    let folder = &argument.folder;
+    let config = settings::of_collection(argument)?;
+    let mut repaired = Repaired::default();
+    let is_lost = !has_frontier(folder) && session::check_frontier(folder).is_err();
+    if is_lost {
+        move_link_runs(folder)?;
+    } else {
+        collection::existing(folder)?;
+    }
+    let mut frontier = Embedded::open(folder, config.frontier.clone())?;
+    repaired.closed_volumes = close_volumes(folder, &config)?;
+    let indexes = aranha_volume::rebuild_indexes(folder, &config.volume);
+    repaired.rebuilt_indexes = indexes.map_err(|error| volume_error(&error))?.len() as u64;
+    if is_lost {
+        repaired.restored_pages = Some(frontier::rebuild(folder, &config, &mut frontier)?);
+    } else {
+        let now = Clock::new().now();
+        for (site, pages) in lost_pages(folder)? {
+            repaired.lost_pages += frontier.refetch(now, &site, &pages)?;
+        }
+    }
+    Ok(repaired)
+}
+
+/// Moves the link runs of a lost frontier away. A new frontier cannot use them.
+fn move_link_runs(folder: &Path) -> Result<(), CommandError> {
+    let runs = Collection::at(folder).frontier().with_extension("runs");
+    if !runs.exists() {
+        return Ok(());
+    }
+    let lost = runs.with_extension("runs.lost");
+    std::fs::rename(&runs, &lost).map_err(|error| {
+        CommandError::cannot_write(&lost, &error, "move the folder frontier.runs/ away")
+    })
+}
+
+fn close_volumes(folder: &Path, config: &Config) -> Result<u64, CommandError> {
+    let (archive, repairs) =
+        Archive::open(folder, config.volume.clone()).map_err(|error| volume_error(&error))?;
+    drop(archive);
+    Ok(repairs.repaired.len() as u64)
+}
+
+/// The pages whose newest stored response cannot be read, by site.
+fn lost_pages(folder: &Path) -> Result<BTreeMap<String, HashSet<PathKey>>, CommandError> {
+    let reader = ArchiveReader::open(folder).map_err(|error| volume_error(&error))?;
+    let mut lost: BTreeMap<String, HashSet<PathKey>> = BTreeMap::new();
+    let mut seen: (String, HashSet<PathKey>) = Default::default();
+    let filter = PageFilter {
+        all: true,
+        ..PageFilter::default()
+    };
+    // The records of a site come together, the newest first.
+    let look = |entry: PageEntry<'_>| {
+        if seen.0 != entry.site {
+            seen = (entry.site.to_owned(), HashSet::new());
+        }
+        let Some(location) = entry.record.location else {
+            return true;
+        };
+        if seen.1.insert(entry.record.key) {
+            let is_readable = reader
+                .read_resolved(location)
+                .is_ok_and(|stored| !stored.is_revisit() || stored.original().is_some());
+            if !is_readable {
+                let pages = lost.entry(entry.site.to_owned()).or_default();
+                pages.insert(entry.record.key);
+            }
+        }
+        true
+    };
+    View::open(folder)?.pages(&filter, look)?;
+    Ok(lost)
+}
+
+fn volume_error(error: &VolumeError) -> CommandError {
+    CommandError::failed(error.to_string())
+        .hint("make sure that you are allowed to read and write archive/ and indexes/")
+}
