@@ -257,7 +257,7 @@ fn recipes_of_the_cookbook_run_on_the_demo() {
             }
         }
     }
-    assert_eq!(count, 14, "recipes run");
+    assert_eq!(count, 15, "recipes run");
     for file in ["corpus.txt", "graph.tsv"] {
         let size = std::fs::metadata(folder.path().join(file)).map_or(0, |file| file.len());
         assert!(size > 100, "{file} has {size} bytes");
