@@ -7,7 +7,7 @@
 //! frontier is called on the same thread, pages are read on it, the writing and merging of its link runs has no time limit, and the archive
 //! stores nothing (docs/decisions/0011-simulation.md).
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,6 +18,7 @@ use aranha_volume::{Archive, Repairs, VolumeError};
 
 use crate::clock::Clock;
 use crate::collect::ReaderThreads;
+use crate::collection::Collection;
 use crate::commit::SharedFrontier;
 
 /// Time limit for writing and merging the frontier's link runs after a commit.
@@ -93,6 +94,15 @@ impl World {
         match &self.simulated {
             None => Archive::open(folder, options),
             Some(simulated) => Ok((Archive::discarding(simulated.sync), Repairs::default())),
+        }
+    }
+
+    /// The folder for the temporary files of large responses: that of the volumes, because they are moved there. None in
+    /// a simulation, which writes no files.
+    pub(crate) fn spool_folder(&self, collection: &Collection) -> Option<PathBuf> {
+        match self.simulated {
+            None => Some(collection.root().join("archive")),
+            Some(_) => None,
         }
     }
 

@@ -52,6 +52,14 @@ pub enum Failure {
     /// The received bytes are not an HTTP response (N10), or the request is not valid and was not sent.
     #[error("HTTP protocol error: {0}")]
     Protocol(String),
+    /// A large body could not be written to a temporary file. The server is not to blame.
+    #[error("a large response could not be written to the disk: {reason}")]
+    Disk {
+        /// Whether there is no space left.
+        full: bool,
+        /// The error of the operating system.
+        reason: String,
+    },
 }
 
 impl Failure {
@@ -70,6 +78,7 @@ impl Failure {
             Failure::Stalled => "stalled",
             Failure::Reset => "reset",
             Failure::Protocol(_) => "protocol",
+            Failure::Disk { .. } => "disk",
         }
     }
 }

@@ -22,6 +22,7 @@ use crate::{
     },
     dns::{NameSource, Resolver, ip_literal},
     http::{
+        LargeParts,
         content_coding::{self as decode, ContentCoding},
         exchange::{self, ExchangeLimits, ExchangeResult, ReceivedResponse},
         range,
@@ -256,7 +257,9 @@ impl Fetcher {
         match &result {
             Ok(response) => debug!(
                 status = response.status,
-                bytes = fetch.response.len(),
+                bytes = response
+                    .spooled()
+                    .map_or(fetch.response.len() as u64, |spooled| spooled.length),
                 ms = (finished - begun).as_millis() as u64,
                 "fetched"
             ),
@@ -276,7 +279,7 @@ impl Fetcher {
                 total: finished - begun,
                 ..fetch.timings
             },
-            certificate_error: fetch.certificate_error,
+            certificate_error: fetch.certificate_error.map(String::into_boxed_str),
         }
     }
 }
@@ -420,6 +423,7 @@ async fn decode_response(received: ReceivedResponse, state: &FetcherState) -> Fe
         crlf_terminated,
         truncated,
         unwanted,
+        spooled,
         share,
     } = received;
     let codings = decode::codings(&head.headers, &mut head.remarks);
@@ -441,18 +445,32 @@ async fn decode_response(received: ReceivedResponse, state: &FetcherState) -> Fe
         ))
         .await;
     }
+    if spooled.is_some() {
+        // The decoder has only the first part of the body, so an error at the end of its input is expected.
+        for remark in &mut remarks {
+            if matches!(remark, ResponseRemark::DecodeError { .. }) {
+                *remark = ResponseRemark::DecodedTruncated(body.len() as u64);
+            }
+        }
+    }
     head.remarks.extend(remarks);
+    let is_large = !shares.is_empty() || spooled.is_some() || crlf_terminated.is_some();
     FetchResponse {
         status: head.status,
         head_length,
         headers: head.headers,
         body,
         payload,
-        crlf_terminated,
         truncated,
         remarks: head.remarks,
         unwanted,
-        shares: (!shares.is_empty()).then(|| shares.into()),
+        large: is_large.then(|| {
+            Arc::new(LargeParts {
+                spooled,
+                crlf_terminated,
+                shares,
+            })
+        }),
     }
 }
 

@@ -79,6 +79,8 @@ pub use credentials::{Credentials, HIDDEN, Secrets};
 pub use failure::{Failure, FetchSetupError};
 pub use fetcher::{Fetcher, Resolved, is_private_host};
 pub use http::request::check_header;
-pub use http::{FetchRequest, FetchResponse, Fetched, Headers, ResponseRemark, Timings, Truncated};
+pub use http::{
+    FetchRequest, FetchResponse, Fetched, Headers, ResponseRemark, SpooledBody, Timings, Truncated,
+};
 pub use options::Options;
 pub use transport::{SimulatedResponse, Simulation};

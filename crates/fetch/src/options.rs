@@ -4,6 +4,7 @@
 use std::{
     collections::BTreeMap,
     net::{IpAddr, SocketAddr},
+    path::PathBuf,
     time::Duration,
 };
 
@@ -63,6 +64,10 @@ pub struct Options {
     /// Maximum download rate in bytes per second, over all connections. Set from `crawl.limit_rate`.
     #[serde(skip)]
     pub limit_rate: Option<u64>,
+    /// Folder for temporary files. A body of more than 32 MiB, or more than half of `body_memory`, continues in a file
+    /// there. Without a folder all bodies stay in memory. Set to a folder of the collection.
+    #[serde(skip)]
+    pub spool_folder: Option<PathBuf>,
     /// Memory for all large responses in flight together. A response that does not fit waits, within `total_timeout`.
     #[serde(with = "aranha_units::size")]
     pub body_memory: u64,
@@ -126,6 +131,7 @@ impl Default for Options {
             max_body: 20 << 20,
             max_decoded: 100 << 20,
             limit_rate: None,
+            spool_folder: None,
             body_memory: 1 << 30,
             range_requests: false,
             media_types: Vec::new(),

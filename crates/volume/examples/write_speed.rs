@@ -130,6 +130,7 @@ fn exchange(page: &[u8], number: usize) -> Exchange {
     response.extend_from_slice(format!("<!-- {number:08} -->").as_bytes());
     let response = Bytes::from(response);
     Exchange {
+        large: None,
         url: format!("http://example.org/page/{number}.html"),
         time_ms: 1_794_764_880_000 + number as i64,
         address: Some([127, 0, 0, 1].into()),

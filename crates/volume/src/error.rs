@@ -54,7 +54,7 @@ pub enum VolumeError {
 
 impl VolumeError {
     /// Classifies an error of the file system as a full disk or as any other error.
-    pub(crate) fn from_io(path: &Path, source: io::Error) -> Self {
+    pub fn from_io(path: &Path, source: io::Error) -> Self {
         let path = path.to_path_buf();
         match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::DiskFull { path },

@@ -1,6 +1,8 @@
 //! The input of the archive ([`Exchange`]) and the result of writing it ([`Stored`]).
 
+use std::fs::File;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
@@ -18,8 +20,11 @@ pub struct Exchange {
     pub address: Option<IpAddr>,
     /// The request as sent.
     pub request: Bytes,
-    /// The response as received: head and body, with the transfer coding.
+    /// The response as received: head and body, with the transfer coding. If the body is in a file (`large`), only the
+    /// head and the first part of the body.
     pub response: Bytes,
+    /// The whole body, if it is too large for memory.
+    pub large: Option<Box<LargeBody>>,
     /// The same bytes as `response`, followed by `\r\n\r\n`, the end of a WARC record. Set if the fetcher has all of
     /// them in one buffer; then a large response is compressed without being copied.
     pub with_record_end: Option<Bytes>,
@@ -38,6 +43,19 @@ pub struct Exchange {
     pub metadata: WarcFields,
     /// For a 304 response: the stored version that is still current. The response is written as a revisit record.
     pub not_modified: Option<EarlierVersion>,
+}
+
+/// A response body in a file.
+#[derive(Debug, Clone)]
+pub struct LargeBody {
+    /// The file. It has the body as received, with the transfer coding, and nothing else.
+    pub file: Arc<File>,
+    /// Length of the body as received.
+    pub length: u64,
+    /// Length of the body without transfer coding.
+    pub payload_length: u64,
+    /// SHA-1 of the body without transfer coding.
+    pub payload_digest: [u8; 20],
 }
 
 /// An earlier, stored version of a page.
@@ -80,7 +98,10 @@ impl Exchange {
         let (head, body) = self.split();
         let announced = http::header(head, "content-length")?;
         let announced: u64 = std::str::from_utf8(announced).ok()?.parse().ok()?;
-        let stored = body.len() as u64;
+        let stored = match &self.large {
+            Some(large) => large.length,
+            None => body.len() as u64,
+        };
         if http::transfer_coding(head) != TransferCoding::Plain || announced <= stored {
             return None;
         }

@@ -72,7 +72,7 @@ mod write;
 
 pub use compress::Compression;
 pub use error::VolumeError;
-pub use exchange::{EarlierVersion, Exchange, Stored};
+pub use exchange::{EarlierVersion, Exchange, LargeBody, Stored};
 pub use files::volumes::Volume;
 pub use location::{Location, VolumeId};
 pub use options::Options;

@@ -121,10 +121,13 @@ pub(crate) fn for_each_record(
                 Ok(None) => return Ok(()),
                 Err(error) if error.raw_os_error().is_some() => return Err(fault(error)),
                 Err(_) => break offset,
-                Ok(Some(member)) => match WarcRecord::parse(member.bytes) {
-                    Ok(record) => visit(offset, member.length, &record),
-                    Err(_) => break offset,
-                },
+                Ok(Some(member)) => {
+                    let length = member.length;
+                    match WarcRecord::of_member(member) {
+                        Ok(record) => visit(offset, length, &record),
+                        Err(_) => break offset,
+                    }
+                }
             }
         };
         start = next_record(&mut open()?, damage + 1).map_err(fault)?;
@@ -176,7 +179,7 @@ fn is_record(file: &mut File, offset: u64) -> io::Result<bool> {
         Err(error) if error.raw_os_error().is_some() => return Err(error),
         member => member.ok().flatten(),
     };
-    Ok(member.is_some_and(|member| WarcRecord::parse(member.bytes).is_ok()))
+    Ok(member.is_some_and(|member| WarcRecord::of_member(member).is_ok()))
 }
 
 #[cfg(test)]

@@ -91,13 +91,13 @@ fn scan(path: &Path) -> io::Result<Option<Scan>> {
             Err(error) if error.raw_os_error().is_some() => return Err(error),
             Ok(None) | Err(_) => break,
         };
-        let Ok(record) = WarcRecord::parse(member.bytes) else {
+        let (offset, length) = (member.offset, member.length);
+        let Ok(record) = WarcRecord::of_member(member) else {
             break;
         };
-        scan.entries
-            .extend(IndexEntry::of(&record, member.offset, member.length));
+        scan.entries.extend(IndexEntry::of(&record, offset, length));
         scan.records += 1;
-        scan.end = member.offset + member.length;
+        scan.end = offset + length;
     }
     Ok((scan.records > 0).then_some(scan))
 }
@@ -178,7 +178,7 @@ pub(crate) fn contains_record(tail: &[u8]) -> bool {
         }
         let mut members = MemberReader::new(&tail[start..], 0);
         let member = members.next().ok().flatten();
-        if member.is_some_and(|member| WarcRecord::parse(member.bytes).is_ok()) {
+        if member.is_some_and(|member| WarcRecord::of_member(member).is_ok()) {
             return true;
         }
         match remaining.checked_sub(members.position()) {

@@ -16,7 +16,6 @@ use crate::files::volumes::Volume;
 use crate::index::entry::{self, IndexEntry};
 use crate::index::lookup::{self, CdxjLine};
 use crate::read::reader::ArchiveReader;
-use crate::record::digest;
 use crate::record::parsed::WarcRecord;
 
 /// Maximum number of faults in a report. Further faults are only counted.
@@ -162,18 +161,21 @@ impl Checker {
             );
             let damage = loop {
                 let offset = members.position();
-                let member = match members.next() {
-                    Ok(Some(member)) => member,
+                let (member, length) = match members.next() {
+                    Ok(Some(member)) => {
+                        let length = member.length;
+                        (member, length)
+                    }
                     Ok(None) => break 'reading,
                     Err(error) => break (offset, error.to_string()),
                 };
-                let record = match WarcRecord::parse(member.bytes) {
+                let record = match WarcRecord::of_member(member) {
                     Ok(record) => record,
                     Err(fault) => break (offset, fault),
                 };
                 self.check_record(volume, offset, &record);
-                entries.extend(IndexEntry::of(&record, offset, member.length));
-                self.report.bytes = before + offset + member.length;
+                entries.extend(IndexEntry::of(&record, offset, length));
+                self.report.bytes = before + offset + length;
                 if self.report.records.is_multiple_of(256) {
                     progress(&self.progress(volume));
                 }
@@ -215,17 +217,14 @@ impl Checker {
         if offset == 0 && record.kind() != "warcinfo" {
             fault("the first record is not a warcinfo record");
         }
-        let digest_matches = |name: &str, bytes: &[u8]| {
-            record
-                .header(name)
-                .is_none_or(|label| label == digest::label(&digest::sha1(bytes)))
-        };
-        if !digest_matches("WARC-Block-Digest", record.block()) {
+        let block_digest = record.header("WARC-Block-Digest");
+        if !block_digest.is_none_or(|label| record.has_block_digest(label)) {
             fault("the block does not match WARC-Block-Digest");
         }
         match record.kind() {
             "response" => {
-                if !digest_matches("WARC-Payload-Digest", &record.http_body()) {
+                let payload_digest = record.header("WARC-Payload-Digest");
+                if !payload_digest.is_none_or(|label| record.has_body_digest(label)) {
                     fault("the payload does not match WARC-Payload-Digest");
                 }
                 self.report.responses += 1;

@@ -11,10 +11,14 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 
-use aranha_volume::{ArchiveReader, EarlierVersion, Exchange, Options, check};
+use aranha_volume::{
+    ArchiveReader, Compression, EarlierVersion, Exchange, LargeBody, Options, check,
+};
 use bytes::Bytes;
 use sample::{chunked, chunks, exchange, gzip, plain, text, write};
+use sha1::{Digest as _, Sha1};
 
 /// A program of the virtual environment in the repository's root.
 fn tool(name: &str) -> Command {
@@ -329,6 +333,91 @@ fn pywb_replays_a_truncated_page_without_a_stall() {
             "{path}: {}",
             replayed.len()
         );
+    }
+}
+
+/// An exchange whose body is in a file. Only the first bytes of the response are in memory.
+fn in_a_file(page: Exchange) -> Exchange {
+    let mut file = tempfile::tempfile().unwrap();
+    let body = &page.response[page.head_length..];
+    file.write_all(body).unwrap();
+    Exchange {
+        large: Some(Box::new(LargeBody {
+            file: Arc::new(file),
+            length: body.len() as u64,
+            payload_length: page.payload.len() as u64,
+            payload_digest: Sha1::digest(&page.payload).into(),
+        })),
+        response: page.response.slice(..page.head_length + 100),
+        payload: page.payload.slice(..50),
+        ..page
+    }
+}
+
+/// The records of bodies in files are the same as those of bodies in memory: they are checked, replayed, and found as
+/// duplicates.
+#[test]
+fn a_body_in_a_file_is_stored_like_one_in_memory() {
+    let body = text("muito grande").repeat(3000);
+    let other = text("outra").repeat(3000);
+    let packed = gzip(&body);
+    let coded = ["Content-Encoding: gzip", "Transfer-Encoding: chunked"];
+    let truncated = Exchange {
+        truncated: Some("time"),
+        ..exchange(
+            "/truncated",
+            &["Content-Length: 99999999"],
+            &other[..9999],
+            &other[..9999],
+        )
+    };
+    let pages = [
+        plain("/plain", &body),
+        chunked("/same", &body, 70_000),
+        chunked("/chunked", &other, 70_000),
+        plain("/plain-again", &other),
+        chunked("/chunked-again", &other, 6_001),
+        exchange("/coded", &coded, &chunks(&packed, 999), &packed),
+        truncated,
+        plain("/after", &text("depois")),
+    ];
+    for compression in [Compression::Gzip, Compression::Zstd] {
+        let folder = tempfile::tempdir().unwrap();
+        let options = Options {
+            compression,
+            ..Options::default()
+        };
+        let last = pages.len() - 1;
+        let exchanges = pages.iter().enumerate().map(|(number, page)| match number {
+            _ if number == last => page.clone(),
+            _ => in_a_file(page.clone()),
+        });
+        let stored = write(folder.path(), options, exchanges.collect());
+        let revisits: Vec<_> = stored.iter().map(|stored| stored.revisit).collect();
+        let (t, f) = (true, false);
+        assert_eq!(revisits, [f, t, f, f, t, f, f, f]);
+        let report = check(folder.path(), |_| {}).unwrap();
+        assert!(report.is_sound(), "{:?}", report.faults);
+        let reader = ArchiveReader::open(folder.path()).unwrap();
+        for (page, stored) in pages.iter().zip(&stored) {
+            let record = reader.read_resolved(stored.location).unwrap();
+            assert_eq!(record.payload(usize::MAX), page.payload, "{}", page.url);
+            let digest: [u8; 20] = Sha1::digest(&page.payload).into();
+            assert_eq!(stored.digest, digest, "{}", page.url);
+        }
+        if compression == Compression::Zstd {
+            continue; // warcio reads gzip only
+        }
+        let files = fs::read_dir(folder.path().join("archive")).unwrap();
+        let files: Vec<_> = files.map(|file| file.unwrap().path()).collect();
+        let output = tool("warcio").arg("check").args(&files).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let pywb = Pywb::start(folder.path());
+        for page in &pages {
+            let (head, replayed) = pywb.get("20261115174800", &page.url);
+            assert!(head.contains(" 200 "), "{}: {head}", page.url);
+            assert!(replayed == page.payload, "{}: {head}", page.url);
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use aranha_volume::{ArchiveReader, VolumeError};
 use clap::Args;
 
 use crate::error::{CommandError, ExitStatus};
@@ -31,17 +32,21 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
-    let (_, _, stored) = stored_page::open(&arguments.version)?;
-    let bytes = if arguments.head {
-        stored.http_head().to_vec()
-    } else if arguments.raw {
-        stored.http_body().to_vec()
-    } else {
-        stored.body_decoded(MAX_DECODED_BODY)
-    };
+    let (collection, _, stored) = stored_page::open(&arguments.version)?;
     let mut stdout = std::io::stdout().lock();
-    stdout
-        .write_all(&bytes)
+    let written = if arguments.head {
+        stdout.write_all(&stored.http_head())
+    } else if stored.is_partial() {
+        let fault = |error: VolumeError| CommandError::failed(error.to_string());
+        let reader = ArchiveReader::open(&collection.folder).map_err(fault)?;
+        let copied = reader.copy_body(&stored, arguments.raw, &mut stdout);
+        copied.map_err(fault)?
+    } else if arguments.raw {
+        stdout.write_all(&stored.http_body())
+    } else {
+        stdout.write_all(&stored.body_decoded(MAX_DECODED_BODY))
+    };
+    written
         .and_then(|()| stdout.flush())
         .map_err(|error| output::write_error(&error))?;
     Ok(ExitStatus::Done)

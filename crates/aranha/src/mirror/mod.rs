@@ -73,6 +73,15 @@ impl MirrorWriter<'_> {
                 Ok(stored) if stored.is_revisit() && stored.original().is_none() => {
                     "the archive does not hold its content".to_owned()
                 }
+                Ok(stored) if stored.is_partial() => {
+                    match self.write_large(file, &reader, &stored, &mut counts)? {
+                        None => {
+                            progress(counts.files);
+                            continue;
+                        }
+                        Some(fault) => fault,
+                    }
+                }
                 Ok(stored) => {
                     let bytes = self.page(file, &stored, &mut counts);
                     self.write_file(&file.path, &bytes, file.time, &mut counts)?;
@@ -117,6 +126,28 @@ impl MirrorWriter<'_> {
             newest.unwrap_or_default(),
             counts,
         )
+    }
+
+    /// Writes the file of a page that is too large for memory, without changing its links. Returns a fault of the
+    /// archive.
+    fn write_large(
+        &self,
+        file: &MirrorFile,
+        reader: &ArchiveReader,
+        stored: &WarcRecord,
+        counts: &mut ExportCounts,
+    ) -> Result<Option<String>, CommandError> {
+        let mut fault = None;
+        self.tree.write_large(&file.path, file.time, |part| {
+            match reader.copy_body(stored, false, part) {
+                Ok(result) => result?,
+                Err(error) => fault = Some(error.to_string()),
+            }
+            counts.bytes += part.metadata()?.len();
+            Ok(())
+        })?;
+        counts.files += u64::from(fault.is_none());
+        Ok(fault)
     }
 
     fn write_file(

@@ -63,11 +63,30 @@ impl OutputTree {
         bytes: &[u8],
         time_ms: i64,
     ) -> Result<bool, CommandError> {
-        self.put(name, bytes, time_ms)
+        let is_same = |folder: &OwnedFd, file: &str| has_content(folder, file, bytes);
+        self.put(name, time_ms, is_same, |part| part.write_all(bytes))
             .map_err(|error| write_error(&self.path.join(name), &error))
     }
 
-    fn put(&self, name: &str, bytes: &[u8], time_ms: i64) -> io::Result<bool> {
+    /// Writes a file that `fill` fills, for content that is too large for memory. Replaces an existing file.
+    pub(crate) fn write_large(
+        &self,
+        name: &str,
+        time_ms: i64,
+        fill: impl FnOnce(&mut File) -> io::Result<()>,
+    ) -> Result<(), CommandError> {
+        self.put(name, time_ms, |_, _| false, fill)
+            .map_err(|error| write_error(&self.path.join(name), &error))?;
+        Ok(())
+    }
+
+    fn put(
+        &self,
+        name: &str,
+        time_ms: i64,
+        is_same: impl FnOnce(&OwnedFd, &str) -> bool,
+        fill: impl FnOnce(&mut File) -> io::Result<()>,
+    ) -> io::Result<bool> {
         let (folders, file) = name.rsplit_once('/').unwrap_or(("", name));
         let mut folder = None;
         for part in folders.split('/').filter(|part| !part.is_empty()) {
@@ -78,7 +97,7 @@ impl OutputTree {
         }
         let root = self.root.try_clone()?;
         let folder = folder.unwrap_or_else(|| root.into());
-        if has_content(&folder, file, bytes) {
+        if is_same(&folder, file) {
             return Ok(false);
         }
         // Remove the temporary file of a killed export.
@@ -90,7 +109,7 @@ impl OutputTree {
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mode = Mode::from_raw_mode(0o666);
         let mut part = File::from(rustix::fs::openat(&self.root, PART, flags, mode)?);
-        part.write_all(bytes)?;
+        fill(&mut part)?;
         let time = Duration::from_millis(time_ms.try_into().unwrap_or_default());
         part.set_modified(SystemTime::UNIX_EPOCH + time)?;
         rustix::fs::renameat(&self.root, PART, &folder, file)?;

@@ -6,7 +6,7 @@ use aranha_frontier::{Flags, Pending};
 use aranha_page::Page;
 use aranha_units::calendar;
 use aranha_url::CanonUrl;
-use aranha_volume::{Exchange, WarcFields};
+use aranha_volume::{Exchange, LargeBody, WarcFields};
 
 use super::PageResponse;
 
@@ -27,7 +27,15 @@ pub(crate) fn exchange(
         address: fetched.address,
         request: fetched.request.clone(),
         response: fetched.response.clone(),
-        with_record_end: response.crlf_terminated.clone(),
+        large: response.spooled().map(|spooled| {
+            Box::new(LargeBody {
+                file: spooled.file.clone(),
+                length: spooled.length,
+                payload_length: spooled.payload_length,
+                payload_digest: spooled.payload_digest,
+            })
+        }),
+        with_record_end: response.crlf_terminated().cloned(),
         head_length: response.head_length,
         payload: response.payload.clone(),
         status: response.status,

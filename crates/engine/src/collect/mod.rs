@@ -20,13 +20,14 @@ mod response;
 mod robots_directives;
 mod version;
 
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use aranha_fetch::{Failure, FetchResponse, FetchSession, Fetched, Headers, Resolved};
 use aranha_frontier::{Hop, Pending};
 use aranha_url::CanonUrl;
-use aranha_volume::{Exchange, Receipt};
+use aranha_volume::{Exchange, Receipt, VolumeError};
 use tokio::time::Instant;
 
 use self::version::conditional_headers;
@@ -178,6 +179,10 @@ pub(crate) async fn collect(
         }
         add(&context.counters().proxy_hits, 1);
     }
+    if let Some(error) = spool_error(context, &result) {
+        context.control.archive_failed(&error);
+        return Collected::NotArchived(Box::new(task));
+    }
     let (response, notes) = PageResponse::of(&result, began);
     let mut page = Box::new(FetchedPage {
         task,
@@ -276,6 +281,25 @@ pub(crate) fn auxiliary_page(url: &CanonUrl, hop: Hop) -> Pending {
         via: String::new(),
         past: None,
     }
+}
+
+/// The error of the disk, if it ended the fetch of a large response.
+fn spool_error(context: &Context, result: &Result<Fetched, Failure>) -> Option<VolumeError> {
+    let Ok(Fetched {
+        result: Err(Failure::Disk { full, reason }),
+        ..
+    }) = result
+    else {
+        return None;
+    };
+    let kind = if *full {
+        io::ErrorKind::StorageFull
+    } else {
+        io::ErrorKind::Other
+    };
+    let folder = context.network.web.options().spool_folder.clone();
+    let error = io::Error::new(kind, reason.clone());
+    Some(VolumeError::from_io(&folder.unwrap_or_default(), error))
 }
 
 fn refuses_range(result: &Result<Fetched, Failure>) -> bool {

@@ -40,7 +40,7 @@ pub(super) async fn request(
     drop(slot);
     add(
         &context.counters().bytes_received,
-        fetched.response.len() as u64,
+        fetched.received_length(),
     );
     (None, Ok(fetched))
 }

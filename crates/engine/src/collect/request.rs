@@ -92,7 +92,7 @@ pub(crate) async fn request(
         network
             .load
             .record(answered.then_some(fetched.timings.first_byte));
-        let received = fetched.response.len() as u64;
+        let received = fetched.received_length();
         add(&context.counters().bytes_received, received);
         let unreachable = matches!(
             fetched.result,

@@ -100,7 +100,7 @@ impl PageResponse {
             flags = flags.with(Flags::UNDECODED);
         }
         Self {
-            size: response.body.len() as u64,
+            size: response.body_length(),
             flags,
             retry_after: retry_after(response, time),
             truncated: response.truncated.filter(|_| !response.unwanted),
@@ -120,7 +120,8 @@ fn outcome_of(failure: &Failure) -> Outcome {
         Failure::TlsFailed(_) => Outcome::TlsFailed,
         Failure::Timeout => Outcome::Timeout,
         Failure::Stalled => Outcome::Stalled,
-        Failure::Reset => Outcome::Reset,
+        // `collect` stops the crawl after an error of the disk, before this outcome is recorded.
+        Failure::Reset | Failure::Disk { .. } => Outcome::Reset,
         Failure::Protocol(_) => Outcome::Protocol,
     }
 }

@@ -56,11 +56,15 @@ pub(super) fn version(
     if response.status != 200 && redirect.is_none() {
         return None;
     }
-    let text = summary.text_digest != 0 && redirect.is_none();
+    // The text of a spooled body is that of its first part, so the digest of the whole body is compared instead.
+    let text = summary.text_digest != 0 && redirect.is_none() && response.spooled().is_none();
     let fingerprint = match redirect {
         Some(redirect) => xxhash_rust::xxh3::xxh3_64(redirect.target.as_str().as_bytes()),
         None if text => summary.text_digest,
-        None => xxhash_rust::xxh3::xxh3_64(&response.body),
+        None => match response.spooled() {
+            Some(spooled) => xxhash_rust::xxh3::xxh3_64(&spooled.payload_digest),
+            None => xxhash_rust::xxh3::xxh3_64(&response.body),
+        },
     };
     // Entity tag and date make the next request conditional. They are kept only for a complete page: an incomplete one
     // must be fetched again in full, and servers do not send a 304 for a redirect.

@@ -30,6 +30,17 @@ pub(super) fn check(config: &Config, origins: &Origins) -> Result<(), ConfigErro
             return Err(error("fetch.headers", (problem, Some(hint.to_owned()))));
         }
     }
+    let by_type = fetch.max_body_by_type.iter();
+    let by_type = by_type.map(|(name, size)| (format!("fetch.max_body_by_type.{name}"), size));
+    let general = ("fetch.max_body".to_owned(), &fetch.max_body);
+    for (key, size) in std::iter::once(general).chain(by_type) {
+        require(
+            *size <= MAX_BODY,
+            "is more than the archive can store in one record",
+            "use 4GB or less",
+        )
+        .map_err(|problem| error(&key, problem))?;
+    }
     let product = &config.crawl.product;
     require(
         has_product(&fetch.user_agent, product),
@@ -61,6 +72,10 @@ fn add_origin(error: ConfigError, origins: &Origins) -> ConfigError {
         other => other,
     }
 }
+
+/// Maximum value of `fetch.max_body`. The compressed length of a record must be less than 4 GiB, also if the body cannot
+/// be compressed.
+const MAX_BODY: u64 = 4_000_000_000;
 
 /// The sentence of an error message, and a hint.
 type Problem = (String, Option<String>);

@@ -51,6 +51,18 @@ fn defaults_are_unchanged_by_serialisation() {
 }
 
 #[test]
+fn a_body_limit_beyond_a_record_is_refused() {
+    check_error(
+        "[fetch]\nmax_body = \"5GB\"",
+        "fetch.max_body (FILE, line 2): is more than the archive can store in one record\nhint: use 4GB or less",
+    );
+    let (_folder, layers) =
+        layers("[fetch]\nmax_body = \"4GB\"\n[fetch.max_body_by_type]\n\"video/mp4\" = 5000000000");
+    let error = Config::load(&layers).expect_err("a limit that is too large");
+    assert!(error.to_string().contains("video/mp4"), "{error}");
+}
+
+#[test]
 fn every_profile_loads() {
     for profile in PROFILES {
         let layers = Layers {

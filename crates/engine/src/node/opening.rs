@@ -78,6 +78,7 @@ impl Node {
         };
         let fetch = aranha_fetch::Options {
             limit_rate: config.crawl.limit_rate,
+            spool_folder: world.spool_folder(collection),
             ..config.fetch.clone()
         };
         let context = Context {

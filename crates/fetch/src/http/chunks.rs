@@ -138,6 +138,19 @@ impl ChunkReader {
         }
     }
 
+    /// Forgets the bytes that were parsed, so that the next call of [`advance`](Self::advance) gets only the bytes after
+    /// them. Returns their number. The data of their chunks must have been taken.
+    pub(crate) fn rebase(&mut self) -> usize {
+        self.ranges.clear();
+        std::mem::take(&mut self.position)
+    }
+
+    /// A copy of the data of all chunks since the last [`rebase`](Self::rebase). `body` has all bytes since then.
+    pub(crate) fn take_payload(&mut self, body: &[u8]) -> Vec<u8> {
+        self.copy_ranges(body);
+        std::mem::take(&mut self.copied)
+    }
+
     /// The data of all chunks. `body` has all bytes that [`advance`](Self::advance) has parsed.
     pub(crate) fn payload(&mut self, body: &Bytes) -> Bytes {
         match &*self.ranges {

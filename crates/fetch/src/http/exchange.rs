@@ -1,16 +1,19 @@
 //! One request and its response over one connection (RFC 9112).
 //!
-//! The whole response is received into one buffer. Head and body are ranges of this buffer, and the buffer is returned
+//! The response is received into one buffer. The rest of a very large body goes to a file (`exchange/large.rs`). Head and body are ranges of this buffer, and the buffer is returned
 //! without a copy. The connection needs neither a task nor a future of its own (docs/decisions/0003-http-exchange.md).
 //! The code is generic over the stream, so that tests need no socket.
 //!
 //! An exchange never keeps more bytes than the limits allow. It always ends within the timeouts of [`ResponseTimer`].
 //! Its result is a response, which may be truncated, or a failure.
 
+mod large;
+
 use std::{
     cell::RefCell,
     future::poll_fn,
     io,
+    path::Path,
     pin::{Pin, pin},
     task::{Context, Poll, ready},
     time::Duration,
@@ -27,6 +30,7 @@ use super::{
     chunks::ChunkStep,
     framing::{self, ResponseFraming},
     head::{self, ResponseHead},
+    spool::SpooledBody,
 };
 use crate::{
     Failure, Options, ResponseRemark, Truncated,
@@ -81,7 +85,8 @@ pub(crate) struct ExchangeLimits<'a> {
 #[derive(Debug)]
 pub(crate) struct ExchangeResult {
     pub(crate) result: Result<ReceivedResponse, Failure>,
-    /// The bytes received, up to the end of the response.
+    /// The bytes received, up to the end of the response. If the body is [spooled](ReceivedResponse::spooled), the
+    /// first part of them.
     pub(crate) response: Bytes,
     pub(crate) first_byte: Duration,
     /// Whether the connection can serve another request.
@@ -99,6 +104,8 @@ pub(crate) struct ReceivedResponse {
     pub(crate) crlf_terminated: Option<Bytes>,
     pub(crate) truncated: Option<Truncated>,
     pub(crate) unwanted: bool,
+    /// The whole body, if only its first part is in memory.
+    pub(crate) spooled: Option<Box<SpooledBody>>,
     pub(crate) share: Option<MemoryShare>,
 }
 
@@ -124,6 +131,7 @@ where
         share: None,
         max_size: usize::MAX,
         stream_ended: false,
+        spools: false,
     };
     let result = match sent {
         Ok(()) => {
@@ -189,6 +197,8 @@ struct ResponseReader<'a, S> {
     /// The maximum capacity that the buffer may need.
     max_size: usize,
     stream_ended: bool,
+    /// Whether a body that does not fit into `max_size` continues in a file.
+    spools: bool,
 }
 
 impl<S: AsyncRead + Unpin> ResponseReader<'_, S> {
@@ -364,13 +374,29 @@ impl<S: AsyncRead + Unpin> ResponseReader<'_, S> {
         let max_body = limits
             .max_body
             .unwrap_or_else(|| limits.options.max_body_of(&media_type));
-        let body = usize::try_from(max_length(&framing, max_body)).unwrap_or(usize::MAX);
+        let max_in_memory = large::max_in_memory(limits.options, limits.memory, &media_type);
+        drop(media_type); // so that it takes no space in this future while the body is read
+        let max_length = max_length(&framing, max_body);
+        self.spools = max_in_memory < max_length;
+        let body = usize::try_from(max_length.min(max_in_memory)).unwrap_or(usize::MAX);
         self.max_size = body.saturating_add(head_length + MIN_FREE);
-        let (end, truncated) = if unwanted {
-            (0, Some(Truncated::Unspecified))
+        let read = if unwanted {
+            Some((0, Some(Truncated::Unspecified)))
         } else {
             self.read_body(&mut framing, head_length, max_body, limits, &mut remarks)
                 .await
+        };
+        let Some((end, truncated)) = read else {
+            head.remarks = remarks;
+            // Boxed, so that this future takes no space in the fetches of ordinary pages.
+            return Box::pin(self.finish_large(
+                head,
+                head_length,
+                (framing, unambiguous),
+                max_body,
+                limits,
+            ))
+            .await;
         };
         debug!(
             bytes = end,
@@ -412,6 +438,7 @@ impl<S: AsyncRead + Unpin> ResponseReader<'_, S> {
                 crlf_terminated: has_terminator.then_some(terminated),
                 truncated,
                 unwanted,
+                spooled: None,
                 share: self.share,
             }),
             response,
@@ -421,7 +448,64 @@ impl<S: AsyncRead + Unpin> ResponseReader<'_, S> {
         }
     }
 
-    /// Reads until the body ends or a limit is reached. Returns the number of bytes of the body that are kept.
+    /// Receives the rest of a body that does not fit into memory, and returns the result of the whole exchange.
+    async fn finish_large(
+        mut self,
+        mut head: ResponseHead,
+        head_length: usize,
+        (mut framing, unambiguous): (ResponseFraming, bool),
+        max_body: u64,
+        limits: ExchangeLimits<'_>,
+    ) -> ExchangeResult {
+        let folder = limits
+            .options
+            .spool_folder
+            .as_deref()
+            .unwrap_or(Path::new("."));
+        let received = self
+            .receive_large(
+                &mut framing,
+                head_length,
+                max_body,
+                folder,
+                &mut head.remarks,
+            )
+            .await;
+        let large = match received {
+            Ok(large) => large,
+            Err(failure) => return self.fail(failure, 0),
+        };
+        if large.has_extra {
+            head.remarks.push(ResponseRemark::ExtraBytes);
+        }
+        debug!(
+            bytes = large.spooled.length,
+            truncated = large.truncated.map(Truncated::as_str),
+            "body end"
+        );
+        let ends_exactly = !matches!(framing, ResponseFraming::Close | ResponseFraming::UpTo(_))
+            && large.truncated.is_none()
+            && !large.has_extra;
+        ExchangeResult {
+            reusable: ends_exactly && unambiguous && head.persistent && !self.stream_ended,
+            result: Ok(ReceivedResponse {
+                head,
+                head_length,
+                payload: large.payload,
+                crlf_terminated: None,
+                truncated: large.truncated,
+                unwanted: false,
+                spooled: Some(Box::new(large.spooled)),
+                share: self.share,
+            }),
+            response: large.response,
+            first_byte: self.first_byte.unwrap_or_default(),
+            closed_early: false,
+        }
+    }
+
+    /// Reads until the body ends or a limit is reached. Returns the number of bytes of the body that are kept, or
+    /// `None` if the body does not fit into memory.
     async fn read_body(
         &mut self,
         framing: &mut ResponseFraming,
@@ -429,7 +513,7 @@ impl<S: AsyncRead + Unpin> ResponseReader<'_, S> {
         max_body: u64,
         limits: ExchangeLimits<'_>,
         remarks: &mut Vec<ResponseRemark>,
-    ) -> (usize, Option<Truncated>) {
+    ) -> Option<(usize, Option<Truncated>)> {
         loop {
             let body = &self.buffer[head_length..];
             let received = body.len();
@@ -459,25 +543,29 @@ impl<S: AsyncRead + Unpin> ResponseReader<'_, S> {
                 }
             };
             if end.unwrap_or(received) as u64 > max_body {
-                return (max_body as usize, Some(Truncated::Length));
+                return Some((max_body as usize, Some(Truncated::Length)));
             }
             if let Some(end) = end {
-                return (end, broken);
+                return Some((end, broken));
             }
             let rest = announced_length(framing).map(|length| length - received as u64);
             let next_read = rest.map_or(MIN_FREE, |rest| rest.min(MAX_GROWTH as u64) as usize);
             if self.share.is_none() && received + next_read > MAX_UNBUDGETED {
-                let share = limits.memory.wire(max_length(framing, max_body));
+                let body = max_length(framing, max_body).min(self.max_size as u64);
+                let share = limits.memory.wire(body);
                 match timeout_at(limits.deadline, share).await {
                     Ok(share) => self.share = Some(share),
-                    Err(_) => return (received, Some(Truncated::Time)),
+                    Err(_) => return Some((received, Some(Truncated::Time))),
                 }
+            }
+            if self.spools && head_length + received + MIN_FREE >= self.max_size {
+                return None;
             }
             match self.read(rest).await {
                 ReadOutcome::Bytes => {}
-                ReadOutcome::Late => return (received, Some(Truncated::Time)),
-                ReadOutcome::End => return (received, truncation_at_end(framing, false)),
-                ReadOutcome::Broken => return (received, truncation_at_end(framing, true)),
+                ReadOutcome::Late => return Some((received, Some(Truncated::Time))),
+                ReadOutcome::End => return Some((received, truncation_at_end(framing, false))),
+                ReadOutcome::Broken => return Some((received, truncation_at_end(framing, true))),
             }
         }
     }

@@ -1,13 +1,13 @@
 //! The result of a fetch: the sent and received bytes, and the parsed response.
 
-use std::{net::IpAddr, time::Duration};
+use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-use super::date;
-use crate::{Failure, Headers};
+use super::{date, spool::SpooledBody};
+use crate::{Failure, Headers, limits::memory_budget::MemoryShare};
 
 /// Maximum length of an entity tag.
 const MAX_ETAG: usize = 256;
@@ -25,7 +25,8 @@ pub struct Fetched {
     pub request: Bytes,
     /// The bytes of the response as received: head and body, including chunk framing. If the fetch failed, the bytes
     /// received before the failure. Interim (1xx) responses, blank lines before the head, and bytes after the end of
-    /// the response are omitted.
+    /// the response are omitted. If the body is [spooled](FetchResponse::spooled), only the head and the first part of
+    /// the body.
     pub response: Bytes,
     /// The address of the connection: the server's or the proxy's.
     pub address: Option<IpAddr>,
@@ -36,7 +37,7 @@ pub struct Fetched {
     /// Duration of each phase.
     pub timings: Timings,
     /// The error of the server's certificate, if the certificate was accepted in spite of an error.
-    pub certificate_error: Option<String>,
+    pub certificate_error: Option<Box<str>>,
 }
 
 /// Durations of the phases. A phase that did not happen is zero.
@@ -66,23 +67,63 @@ pub struct FetchResponse {
     /// The body for the page parser, without transfer and content coding. At most `max_decoded` bytes.
     pub body: Bytes,
     /// The body whose digest identifies duplicates, without transfer coding but with content coding. It is a slice of
-    /// [`Fetched::response`] unless the body has several chunks.
+    /// [`Fetched::response`] unless the body has several chunks. If the body is spooled, only its first part.
     pub payload: Bytes,
-    /// [`Fetched::response`] followed by two CRLFs in the same memory. `None` if the response is small or its buffer
-    /// had no space for them. A WARC record ends with two CRLFs, so the record can be compressed without a copy.
-    pub crlf_terminated: Option<Bytes>,
     /// Why the body is truncated; `None` if it is complete.
     pub truncated: Option<Truncated>,
     /// Deviations from the standards that did not prevent parsing.
     pub remarks: Vec<ResponseRemark>,
     /// Whether the body was not read because its media type is not accepted.
     pub unwanted: bool,
+    /// Set if the response is large.
+    pub(crate) large: Option<Arc<LargeParts>>,
+}
+
+/// What a large response holds besides its bytes in memory.
+#[derive(Debug)]
+pub(crate) struct LargeParts {
+    /// The whole body, if only its first part is in memory.
+    pub(crate) spooled: Option<Box<SpooledBody>>,
+    /// See [`FetchResponse::crlf_terminated`].
+    pub(crate) crlf_terminated: Option<Bytes>,
     /// Shares of the memory budget, which are released when the last clone of the response is dropped.
     #[expect(dead_code, reason = "dropping it releases the shares")]
-    pub(crate) shares: Option<std::sync::Arc<[crate::limits::memory_budget::MemoryShare]>>,
+    pub(crate) shares: Vec<MemoryShare>,
+}
+
+impl Fetched {
+    /// The number of bytes received: head and body, including chunk framing.
+    pub fn received_length(&self) -> u64 {
+        let response = self.result.as_ref().ok();
+        match response.and_then(|response| Some((response.head_length, response.spooled()?))) {
+            Some((head, spooled)) => head as u64 + spooled.length,
+            None => self.response.len() as u64,
+        }
+    }
 }
 
 impl FetchResponse {
+    /// The whole body as received, if it is too large for memory. Then [`body`](Self::body) is decoded from the first
+    /// part.
+    pub fn spooled(&self) -> Option<&SpooledBody> {
+        self.large.as_ref()?.spooled.as_deref()
+    }
+
+    /// [`Fetched::response`] followed by two CRLFs in the same memory. `None` if the response is small or its buffer
+    /// had no space for them. A WARC record ends with two CRLFs, so the record can be compressed without a copy.
+    pub fn crlf_terminated(&self) -> Option<&Bytes> {
+        self.large.as_ref()?.crlf_terminated.as_ref()
+    }
+
+    /// The length of the decoded body. If an encoded body is spooled, the length of the part that was decoded.
+    pub fn body_length(&self) -> u64 {
+        let length = self.body.len() as u64;
+        match self.spooled() {
+            Some(spooled) if !self.headers.has("content-encoding") => spooled.payload_length,
+            _ => length,
+        }
+    }
+
     /// The `Last-Modified` date in Unix milliseconds, if it is plausible (N15).
     pub fn last_modified(&self, now_ms: i64) -> Option<i64> {
         date::parse_past(self.text("last-modified")?, now_ms)
@@ -220,11 +261,10 @@ mod tests {
             headers: head.expect("the head is valid").headers,
             body: Bytes::new(),
             payload: Bytes::new(),
-            crlf_terminated: None,
             truncated: None,
             remarks: Vec::new(),
             unwanted: false,
-            shares: None,
+            large: None,
         }
     }
 

@@ -126,6 +126,11 @@ impl MemoryBudget {
         Bytes::from_owner(PooledBuffer { buffer, pool })
     }
 
+    /// The size of the half of the budget that received bodies share.
+    pub(crate) fn max_wire(&self) -> u64 {
+        u64::from(self.wire.units) * UNIT
+    }
+
     /// Waits for a share for a received body of up to `bytes` bytes.
     pub(crate) async fn wire(&self, bytes: u64) -> MemoryShare {
         self.wire.acquire(bytes).await

@@ -498,7 +498,7 @@ async fn large_responses_are_followed_by_two_crlfs_in_memory() {
         ];
         let (fetched, _) = run(&options(), script).await;
         assert_eq!(fetched.response, wire);
-        let terminated = fetched.result.unwrap().crlf_terminated;
+        let terminated = fetched.result.unwrap().crlf_terminated().cloned();
         assert_eq!(terminated.is_some(), wire.len() > 65_536, "{length}");
         if let Some(terminated) = terminated {
             assert_eq!(terminated, [&wire[..], b"\r\n\r\n"].concat());

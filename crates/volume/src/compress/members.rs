@@ -3,7 +3,11 @@
 
 use std::io::{self, BufRead, Read};
 
+use sha1::{Digest as _, Sha1};
+
 use crate::compress;
+use crate::record::digest::Digest;
+use crate::record::{http, parsed};
 
 /// One member, decompressed.
 #[derive(Debug)]
@@ -11,14 +15,33 @@ pub(crate) struct Member {
     pub(crate) offset: u64,
     /// Compressed length.
     pub(crate) length: u64,
-    /// Decompressed content.
+    /// Decompressed content. At most [`MAX_IN_MEMORY`] bytes; the rest is only hashed.
     pub(crate) bytes: Vec<u8>,
+    /// Set if the content is longer than `bytes`.
+    pub(crate) rest: Option<MemberRest>,
 }
+
+/// The content of a member beyond [`MAX_IN_MEMORY`] bytes.
+#[derive(Debug, Clone)]
+pub(crate) struct MemberRest {
+    /// Length of the whole content.
+    pub(crate) content_length: u64,
+    /// Digest of the block of the record.
+    pub(crate) block: Digest,
+    /// Digest of the HTTP body in the block.
+    pub(crate) body: Digest,
+    /// The last four bytes of the content.
+    pub(crate) end: [u8; 4],
+}
+
+/// Maximum number of bytes of a record that readers keep in memory.
+pub(crate) const MAX_IN_MEMORY: usize = 128 << 20;
 
 /// Reads the members of a stream. An incomplete or damaged member is an error, after which the reader cannot continue.
 #[derive(Debug)]
 pub(crate) struct MemberReader<R> {
     source: CountingReader<R>,
+    max_in_memory: usize,
 }
 
 impl<R: BufRead> MemberReader<R> {
@@ -29,6 +52,7 @@ impl<R: BufRead> MemberReader<R> {
                 source,
                 position: offset,
             },
+            max_in_memory: MAX_IN_MEMORY,
         }
     }
 
@@ -44,13 +68,70 @@ impl<R: BufRead> MemberReader<R> {
         }
         let offset = self.source.position;
         let mut bytes = Vec::with_capacity(16 << 10);
-        compress::decompress(&mut self.source, &mut bytes)?;
+        let mut decoder = compress::decoder(&mut self.source)?;
+        (&mut decoder)
+            .take(self.max_in_memory as u64)
+            .read_to_end(&mut bytes)?;
+        let rest = if bytes.len() < self.max_in_memory {
+            None
+        } else {
+            hash_rest(&bytes, &mut decoder)?
+        };
+        drop(decoder);
         Ok(Some(Member {
             offset,
             length: self.source.position - offset,
             bytes,
+            rest,
         }))
     }
+}
+
+/// Reads the content after `first` to its end. Returns `None` if nothing follows.
+fn hash_rest(first: &[u8], decoder: &mut dyn Read) -> io::Result<Option<MemberRest>> {
+    let (start, length) = parsed::parse_fields(first)
+        .ok()
+        .and_then(|(fields, start)| {
+            let length = parsed::field(&fields, "Content-Length")?
+                .parse::<u64>()
+                .ok()?;
+            Some((start, length))
+        })
+        .unwrap_or((first.len(), 0));
+    let head = http::head_end(&first[start..]);
+    // Bytes of the block that were not hashed yet. The bytes after the block are the end of the record.
+    let mut unhashed = length;
+    let (mut block, mut body) = (Sha1::new(), Sha1::new());
+    let mut hash = |bytes: &[u8], head: usize| {
+        let bytes = &bytes[..bytes
+            .len()
+            .min(usize::try_from(unhashed).unwrap_or(usize::MAX))];
+        block.update(bytes);
+        body.update(&bytes[head.min(bytes.len())..]);
+        unhashed -= bytes.len() as u64;
+    };
+    hash(&first[start..], head);
+    let mut content_length = first.len() as u64;
+    let mut buffer = vec![0; 1 << 18];
+    let mut end = [0; 4];
+    end.copy_from_slice(&first[first.len().saturating_sub(4)..]);
+    loop {
+        let count = decoder.read(&mut buffer)?;
+        if count == 0 {
+            break;
+        }
+        content_length += count as u64;
+        hash(&buffer[..count], 0);
+        let last = [&end[..], &buffer[count.saturating_sub(4)..count]].concat();
+        end.copy_from_slice(&last[last.len() - 4..]);
+    }
+    let is_longer = content_length > first.len() as u64;
+    Ok(is_longer.then(|| MemberRest {
+        content_length,
+        block: block.finalize().into(),
+        body: body.finalize().into(),
+        end,
+    }))
 }
 
 /// Counts the bytes that are consumed from `source`.
@@ -113,6 +194,43 @@ mod tests {
                 offset += read.length;
             }
             assert!(reader.next().unwrap().is_none());
+        }
+    }
+
+    #[test]
+    fn the_rest_of_a_large_member_is_hashed() {
+        let body = "teia ".repeat(1000);
+        let block = format!("HTTP/1.1 200 OK\r\n\r\n{body}");
+        let record = format!(
+            "WARC/1.1\r\nWARC-Type: response\r\nContent-Length: {}\r\n\r\n{block}\r\n\r\n",
+            block.len()
+        );
+        let file = gzip(record.as_bytes());
+        for max_in_memory in [100, 1000, record.len() - 2, record.len(), record.len() + 1] {
+            let mut reader = MemberReader::new(file.as_slice(), 0);
+            reader.max_in_memory = max_in_memory;
+            let member = reader.next().unwrap().unwrap();
+            assert_eq!(member.length, file.len() as u64);
+            assert_eq!(
+                member.bytes,
+                &record.as_bytes()[..max_in_memory.min(record.len())]
+            );
+            assert_eq!(member.rest.is_some(), max_in_memory < record.len());
+            if let Some(rest) = &member.rest {
+                assert_eq!(rest.content_length, record.len() as u64);
+                assert_eq!(rest.block, crate::record::digest::sha1(block.as_bytes()));
+                assert_eq!(rest.body, crate::record::digest::sha1(body.as_bytes()));
+            }
+            let record = parsed::WarcRecord::of_member(member).unwrap();
+            assert_eq!(record.block_length(), block.len() as u64);
+            assert_eq!(record.http_status(), Some(200));
+            assert!(record.has_block_digest(&crate::record::digest::label(
+                &crate::record::digest::sha1(block.as_bytes())
+            )));
+            assert!(block.as_bytes().starts_with(record.block()));
+            let mut truncated = MemberReader::new(&file[..file.len() - 1], 0);
+            truncated.max_in_memory = max_in_memory;
+            assert!(truncated.next().is_err());
         }
     }
 

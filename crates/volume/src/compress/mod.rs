@@ -181,15 +181,29 @@ impl RecordCompressor {
     }
 }
 
-/// Appends the content of the next member to `out`, and consumes exactly that member. An incomplete or damaged member
-/// is an error.
-pub(crate) fn decompress(source: &mut impl BufRead, out: &mut Vec<u8>) -> io::Result<()> {
+/// Reads the content of the next member. When it has been read to its end, exactly that member was consumed. An
+/// incomplete or damaged member is an error.
+pub(crate) enum MemberDecoder<'a, R: BufRead> {
+    Gzip(Box<GzDecoder<R>>),
+    Zstd(Decoder<'a, R>),
+}
+
+/// The decoder for the next member of `source`.
+pub(crate) fn decoder<'a, R: BufRead>(mut source: R) -> io::Result<MemberDecoder<'a, R>> {
     let first = source.fill_buf()?.first().copied().unwrap_or_default();
-    match Compression::of(first) {
-        Compression::Gzip => GzDecoder::new(source).read_to_end(out)?,
-        Compression::Zstd => zstd_decoder(source)?.read_to_end(out)?,
-    };
-    Ok(())
+    Ok(match Compression::of(first) {
+        Compression::Gzip => MemberDecoder::Gzip(Box::new(GzDecoder::new(source))),
+        Compression::Zstd => MemberDecoder::Zstd(zstd_decoder(source)?),
+    })
+}
+
+impl<R: BufRead> Read for MemberDecoder<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            MemberDecoder::Gzip(decoder) => decoder.read(buffer),
+            MemberDecoder::Zstd(decoder) => decoder.read(buffer),
+        }
+    }
 }
 
 /// At most `limit` bytes from the beginning of a member's content. `compressed` may be only the beginning of the
@@ -218,6 +232,10 @@ fn zstd_decoder<'a, R: BufRead>(source: R) -> io::Result<Decoder<'a, R>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn decompress(source: &mut &[u8], out: &mut Vec<u8>) -> io::Result<usize> {
+        decoder(source)?.read_to_end(out)
+    }
 
     fn compressed(compression: Compression, level: i32, record: &[u8]) -> Vec<u8> {
         let mut member = Vec::new();

@@ -137,6 +137,8 @@ fn original(record: &WarcRecord, digest: Digest) -> Option<(Digest, PayloadForm)
     }
     match http::transfer_coding(&record.http_head()) {
         TransferCoding::Plain => Some((digest, PayloadForm::Plain)),
+        // The chunks of a record that is too large for memory are not read.
+        TransferCoding::Chunked if record.is_partial() => None,
         TransferCoding::Chunked => {
             let (payload, complete) = http::dechunk(&record.http_body(), usize::MAX);
             complete.then(|| (digest::sha1(&payload), PayloadForm::Chunked))

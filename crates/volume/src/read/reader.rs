@@ -2,18 +2,23 @@
 //! records. Reader and writer share only the files, so the reader also works in another process during a crawl.
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{self, BufReader, Read, Write};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
+use crate::compress;
 use crate::compress::members::MemberReader;
 use crate::files::volumes::{self, Volume, VolumeFolder};
 use crate::index::entry;
 use crate::index::lookup;
+use crate::read::body_reader;
 use crate::rebuild;
 use crate::record::parsed::WarcRecord;
 use crate::record::revisit::{self, REFERS_TO_LOCATION};
 use crate::{Location, VolumeError};
+
+/// A record up to this compressed length is read at once.
+const MAX_READ: u32 = 1 << 20;
 
 /// Reads the archive of a collection, also while a crawl writes to it.
 #[derive(Debug)]
@@ -48,13 +53,19 @@ impl ArchiveReader {
             offset: location.offset,
             fault,
         };
-        let mut bytes = vec![0; location.length as usize];
-        file.read_exact_at(&mut bytes, location.offset)
-            .map_err(|error| damaged(error.to_string()))?;
-        let mut members = MemberReader::new(bytes.as_slice(), location.offset);
-        match members.next() {
+        let member = if location.length <= MAX_READ {
+            let mut bytes = vec![0; location.length as usize];
+            file.read_exact_at(&mut bytes, location.offset)
+                .map_err(|error| damaged(error.to_string()))?;
+            MemberReader::new(bytes.as_slice(), location.offset).next()
+        } else {
+            lookup::reader_at(file, location.offset)
+                .and_then(|source| MemberReader::new(source, location.offset).next())
+        };
+        match member {
             Ok(Some(member)) if member.length == u64::from(location.length) => {
-                WarcRecord::parse(member.bytes).map_err(damaged)
+                let record = WarcRecord::of_member(member).map_err(damaged)?;
+                Ok(record.at(location.volume, location.offset))
             }
             Ok(_) => Err(damaged(
                 "the record does not have the length of its location".to_owned(),
@@ -66,6 +77,59 @@ impl ArchiveReader {
     /// The record at this location. If it is a revisit record, its original is attached, so that it has a body.
     pub fn read_resolved(&self, location: Location) -> Result<WarcRecord, VolumeError> {
         self.resolve(self.read(location)?)
+    }
+
+    /// Writes the body of a record: as stored if `raw` is set, otherwise without transfer and content coding. For a
+    /// resolved revisit record, the body of the original. The record needs little memory, however large it is. If
+    /// decoding fails, the bytes before the failure are written. The inner error is one of `out`.
+    pub fn copy_body(
+        &self,
+        record: &WarcRecord,
+        raw: bool,
+        out: &mut dyn Write,
+    ) -> Result<io::Result<()>, VolumeError> {
+        if record.is_partial() {
+            return self.stream_body(record, raw, out);
+        }
+        let body = if raw {
+            record.http_body().to_vec()
+        } else {
+            record.body_decoded(usize::MAX)
+        };
+        Ok(out.write_all(&body))
+    }
+
+    fn stream_body(
+        &self,
+        record: &WarcRecord,
+        raw: bool,
+        out: &mut dyn Write,
+    ) -> Result<io::Result<()>, VolumeError> {
+        let stored = record.body_record();
+        let Some((volume, offset)) = stored.position else {
+            return Ok(Ok(()));
+        };
+        let (file, path) = self.folder.open(volume)?;
+        let fault = |source| VolumeError::from_io(&path, source);
+        let source = lookup::reader_at(file, offset).map_err(fault)?;
+        let member = compress::decoder(source).map_err(fault)?;
+        let body = body_reader::stored_body(member, stored).map_err(fault)?;
+        let mut body: Box<dyn Read> = if raw {
+            Box::new(body)
+        } else {
+            body_reader::decoded_body(body, record)
+        };
+        let mut buffer = vec![0; 1 << 18];
+        loop {
+            match body.read(&mut buffer) {
+                Ok(0) | Err(_) => return Ok(Ok(())),
+                Ok(count) => {
+                    if let Err(error) = out.write_all(&buffer[..count]) {
+                        return Ok(Err(error));
+                    }
+                }
+            }
+        }
     }
 
     /// Attaches the original to a revisit record. If the original is not found, [`WarcRecord::original`] is `None`.
@@ -120,7 +184,8 @@ impl ArchiveReader {
         let (file, _) = self.folder.open(volume).ok()?;
         let source = lookup::reader_at(file, offset).ok()?;
         let member = MemberReader::new(source, 0).next().ok()??;
-        WarcRecord::parse(member.bytes).ok()
+        let record = WarcRecord::of_member(member).ok()?;
+        Some(record.at(volume, offset))
     }
 
     /// The locations of a URL's responses and revisit records in the indexes of closed volumes, oldest volume first.
@@ -195,7 +260,8 @@ impl VolumeRecords {
         };
         let length = u32::try_from(member.length)
             .map_err(|_| damaged("the record is longer than 4 GiB".to_owned()))?;
-        let record = WarcRecord::parse(member.bytes).map_err(damaged)?;
+        let record = WarcRecord::of_member(member).map_err(damaged)?;
+        let record = record.at(self.volume.id, offset);
         Ok(Some((
             Location {
                 volume: self.volume.id,
@@ -224,6 +290,74 @@ impl Iterator for VolumeRecords {
                 self.ended = true;
                 (!self.volume.open).then_some(Err(error))
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::sample::{folder, small_options, write_all};
+    use crate::{Exchange, Options};
+
+    fn exchange(fields: &str, body: &[u8], payload: &[u8]) -> Exchange {
+        let head = format!("HTTP/1.1 200 OK\r\n{fields}\r\n");
+        Exchange {
+            url: "http://example.org/".to_owned(),
+            response: [head.as_bytes(), body].concat().into(),
+            head_length: head.len(),
+            payload: payload.to_vec().into(),
+            ..Exchange::default()
+        }
+    }
+
+    #[test]
+    fn a_body_is_the_same_as_a_stream_and_in_memory() {
+        let text = "as dez aranhas tecem as dez teias\n".repeat(3000);
+        let text = text.as_bytes();
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(text).unwrap();
+        let gzip = gzip.finish().unwrap();
+        let mut zlib = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+        zlib.write_all(text).unwrap();
+        let zlib = zlib.finish().unwrap();
+        let zstd = zstd::encode_all(text, 1).unwrap();
+        let mut chunks = Vec::new();
+        for piece in gzip.chunks(100) {
+            chunks.extend_from_slice(format!("{:x}\r\n", piece.len()).as_bytes());
+            chunks.extend_from_slice(piece);
+            chunks.extend_from_slice(b"\r\n");
+        }
+        chunks.extend_from_slice(b"0\r\n\r\n");
+        let chunked = "Transfer-Encoding: chunked\r\nContent-Encoding: gzip\r\n";
+        let exchanges = [
+            exchange("", text, text),
+            exchange("A: b\r\n", text, text), // a revisit record
+            exchange("Content-Encoding: gzip\r\n", &gzip, &gzip),
+            exchange("Content-Encoding: deflate\r\n", &zlib, &zlib),
+            exchange("Content-Encoding: zstd\r\n", &zstd, &zstd),
+            exchange("Content-Encoding: gzip\r\n", text, text),
+            exchange(chunked, &chunks, &gzip),
+            exchange("Transfer-Encoding: chunked\r\n", text, text),
+        ];
+        let folder = folder();
+        let options = Options {
+            dedupe_minimum: 1,
+            ..small_options()
+        };
+        let stored = write_all(folder.path(), options, exchanges);
+        assert!(stored[1].revisit);
+        let reader = ArchiveReader::open(folder.path()).unwrap();
+        for (number, stored) in stored.iter().enumerate() {
+            let record = reader.read_resolved(stored.location).unwrap();
+            let stream = |raw| {
+                let mut out = Vec::new();
+                reader.stream_body(&record, raw, &mut out).unwrap().unwrap();
+                out
+            };
+            assert!(stream(true) == record.http_body(), "{number}");
+            assert!(stream(false) == record.body_decoded(usize::MAX), "{number}");
+            assert!(stream(false) == text, "{number}");
         }
     }
 }

@@ -152,7 +152,7 @@ pub(crate) fn begins_like_a_chunk(bytes: &[u8]) -> bool {
 }
 
 /// Size of the chunk at the beginning of `bytes`, and offset of its data.
-fn chunk_size(bytes: &[u8]) -> Option<(usize, usize)> {
+pub(crate) fn chunk_size(bytes: &[u8]) -> Option<(usize, usize)> {
     let end = memchr(b'\n', &bytes[..bytes.len().min(256)])?;
     let line = bytes[..end].strip_suffix(b"\r")?;
     let digits = line.split(|&byte| byte == b';').next()?.trim_ascii();

@@ -6,7 +6,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 use memchr::memmem;
 
+use crate::VolumeId;
+use crate::compress::members::{Member, MemberRest};
 use crate::record::content_coding;
+use crate::record::digest;
 use crate::record::http;
 
 /// One WARC record. A resolved revisit record contains its original; the functions that return the body return that of
@@ -16,12 +19,25 @@ pub struct WarcRecord {
     fields: Vec<(String, String)>,
     block: Bytes,
     head_length: usize,
+    /// Length and digests of the block, if only its first part is in `block`.
+    rest: Option<MemberRest>,
+    /// The volume and offset from which the record was read.
+    pub(crate) position: Option<(VolumeId, u64)>,
     original: Option<Arc<WarcRecord>>,
 }
 
 impl WarcRecord {
     /// Parses the content of one member. The error is a description of the problem.
+    pub(crate) fn of_member(member: Member) -> Result<Self, String> {
+        Self::parse_parts(member.bytes, member.rest)
+    }
+
+    /// Parses a whole record in memory.
     pub(crate) fn parse(bytes: Vec<u8>) -> Result<Self, String> {
+        Self::parse_parts(bytes, None)
+    }
+
+    fn parse_parts(bytes: Vec<u8>, rest: Option<MemberRest>) -> Result<Self, String> {
         let (fields, start) = parse_fields(&bytes)?;
         let length = field(&fields, "Content-Length").ok_or("no Content-Length")?;
         let length: usize = length
@@ -30,13 +46,18 @@ impl WarcRecord {
         let end = start
             .checked_add(length)
             .ok_or("Content-Length is out of range")?;
-        if bytes.len() != end + 4 || !bytes.ends_with(b"\r\n\r\n") {
+        let (content_length, is_ended) = match &rest {
+            Some(rest) => (rest.content_length, rest.end == *b"\r\n\r\n"),
+            None => (bytes.len() as u64, bytes.ends_with(b"\r\n\r\n")),
+        };
+        if content_length != end as u64 + 4 || !is_ended {
             return Err(format!(
                 "the block has {} bytes, but Content-Length is {length}",
-                bytes.len().saturating_sub(start + 4)
+                content_length.saturating_sub(start as u64 + 4)
             ));
         }
-        let block = Bytes::from(bytes).slice(start..end);
+        let bytes = Bytes::from(bytes);
+        let block = bytes.slice(start..end.min(bytes.len()));
         let holds_http = matches!(
             field(&fields, "WARC-Type"),
             Some("response" | "revisit" | "request")
@@ -50,6 +71,8 @@ impl WarcRecord {
             fields,
             block,
             head_length,
+            rest,
+            position: None,
             original: None,
         })
     }
@@ -85,7 +108,45 @@ impl WarcRecord {
         self.kind() == "revisit"
     }
 
-    /// The block as stored: the HTTP message of a response, or the HTTP head of a revisit record.
+    /// Length of the block. [`WarcRecord::block`] is shorter if the record is too large for memory.
+    pub fn block_length(&self) -> u64 {
+        let length = self
+            .header("Content-Length")
+            .and_then(|length| length.parse().ok());
+        length.unwrap_or(self.block.len() as u64)
+    }
+
+    /// Whether only the first part of the body is in memory. [`crate::ArchiveReader::copy_body`] reads all of it. For a
+    /// resolved revisit record, whether this holds for the original.
+    pub fn is_partial(&self) -> bool {
+        self.body_record().rest.is_some()
+    }
+
+    /// The record that has the body: for a resolved revisit record its original.
+    pub(crate) fn body_record(&self) -> &WarcRecord {
+        self.original.as_deref().unwrap_or(self)
+    }
+
+    /// Whether the block has this digest, which is labelled as in WARC headers.
+    pub(crate) fn has_block_digest(&self, label: &str) -> bool {
+        let digest = match &self.rest {
+            Some(rest) => rest.block,
+            None => digest::sha1(&self.block),
+        };
+        label == digest::label(&digest)
+    }
+
+    /// Whether the HTTP body has this digest, which is labelled as in WARC headers.
+    pub(crate) fn has_body_digest(&self, label: &str) -> bool {
+        let digest = match &self.rest {
+            Some(rest) => rest.body,
+            None => digest::sha1(&self.block[self.head_length..]),
+        };
+        label == digest::label(&digest)
+    }
+
+    /// The block as stored: the HTTP message of a response, or the HTTP head of a revisit record. If the record is
+    /// [partial](WarcRecord::is_partial), only the first part of it.
     pub fn block(&self) -> &Bytes {
         &self.block
     }
@@ -116,7 +177,7 @@ impl WarcRecord {
     }
 
     /// The record whose HTTP head describes the body: for a resolved 304 response its original, otherwise this record.
-    fn describing_record(&self) -> &WarcRecord {
+    pub(crate) fn describing_record(&self) -> &WarcRecord {
         match &self.original {
             Some(original) if self.http_status() == Some(304) => original,
             _ => self,
@@ -124,7 +185,7 @@ impl WarcRecord {
     }
 
     /// The HTTP body as stored, with transfer and content coding. For a resolved revisit record, the body of the
-    /// original.
+    /// original. If the record is [partial](WarcRecord::is_partial), only the first part of it.
     pub fn http_body(&self) -> Bytes {
         match &self.original {
             Some(original) => original.http_body(),
@@ -154,6 +215,12 @@ impl WarcRecord {
             Some(codings) => content_coding::decode(codings, payload, cap),
             None => payload,
         }
+    }
+
+    /// Notes from where the record was read.
+    pub(crate) fn at(mut self, volume: VolumeId, offset: u64) -> Self {
+        self.position = Some((volume, offset));
+        self
     }
 
     pub(crate) fn with_original(mut self, original: WarcRecord) -> Self {

@@ -48,7 +48,7 @@ fn read_all(bytes: &[u8]) -> usize {
     let mut members = MemberReader::new(bytes, 0);
     let mut records = 0;
     while let Ok(Some(member)) = members.next() {
-        records += usize::from(WarcRecord::parse(member.bytes).is_ok());
+        records += usize::from(WarcRecord::of_member(member).is_ok());
     }
     records
 }

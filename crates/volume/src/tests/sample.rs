@@ -42,6 +42,7 @@ pub(crate) fn page(number: u32) -> Exchange {
         address: Some([192, 0, 2, 1].into()),
         request: Bytes::from_static(b"GET / HTTP/1.1\r\nHost: example.org\r\n\r\n"),
         response: Bytes::from(format!("{head}{payload}")),
+        large: None,
         with_record_end: None,
         head_length: head.len(),
         payload: Bytes::from(payload),

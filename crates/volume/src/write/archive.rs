@@ -22,6 +22,7 @@ use crate::record::id::RecordIds;
 use crate::write::discard::DiscardingArchive;
 use crate::write::encoder::{Companions, Encoder};
 use crate::write::finish::Finisher;
+use crate::write::pack::{PackedResponse, Packer};
 use crate::write::state::WriteState;
 use crate::write::worker::{QueuedExchange, Worker};
 use crate::write::writer::{AppendBuffer, VolumeWriter};
@@ -47,6 +48,10 @@ struct ArchiveInner {
     /// because a send never waits.
     queue: Mutex<Option<Sender<QueuedExchange>>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
+    /// Compresses large responses; `None` in a simulation.
+    packer: Option<Arc<Packer>>,
+    /// Limits the number of large responses that are compressed at the same time.
+    packing: Semaphore,
     /// Set in a simulation, where it replaces the queue and the threads.
     discarding: Option<DiscardingArchive>,
     /// The locked `archive/` directory.
@@ -90,13 +95,23 @@ impl Archive {
         let max_permits =
             (options.queue_size / PERMIT_BYTES).clamp(1, u64::from(u32::MAX >> 4)) as u32;
         let state = Arc::new(WriteState::default());
-        let (queue, threads) = start_threads(&state, &archive, options, disk, finisher, counter)?;
+        let ids = Arc::new(RecordIds::new());
+        let packing = Semaphore::new(options.worker_threads());
+        let packer = Packer {
+            options: options.clone(),
+            ids: ids.clone(),
+            folder: archive.clone(),
+        };
+        let (queue, threads) =
+            start_threads(&state, &archive, options, disk, finisher, counter, ids)?;
         let inner = ArchiveInner {
             state,
             queue_permits: Arc::new(Semaphore::new(max_permits as usize)),
             max_permits,
             queue: Mutex::new(Some(queue)),
             threads: Mutex::new(threads),
+            packer: Some(Arc::new(packer)),
+            packing,
             discarding: None,
             _lock: Some(lock),
         };
@@ -117,6 +132,8 @@ impl Archive {
             max_permits: 0,
             queue: Mutex::default(),
             threads: Mutex::default(),
+            packer: None,
+            packing: Semaphore::new(1),
             discarding: Some(DiscardingArchive::new(sync)),
             _lock: None,
         };
@@ -136,6 +153,10 @@ impl Archive {
             return Ok(Receipt(receipt));
         }
         inner.state.ensure_not_failed()?;
+        let (exchange, packed) = match exchange.large {
+            Some(_) => Box::pin(inner.pack(exchange)).await?,
+            None => (exchange, None),
+        };
         let permits = u32::try_from(exchange.queued_size() / PERMIT_BYTES + 1).unwrap_or(u32::MAX);
         let permits = permits.min(inner.max_permits);
         let permit = inner
@@ -147,6 +168,7 @@ impl Archive {
         let (reply, receipt) = oneshot::channel();
         inner.send(QueuedExchange {
             exchange,
+            packed,
             reply,
             permit,
         })?;
@@ -179,6 +201,30 @@ impl Archive {
 }
 
 impl ArchiveInner {
+    /// Compresses a response whose body is in a file, on a thread of its own. Frees the file of the body.
+    async fn pack(
+        &self,
+        mut exchange: Exchange,
+    ) -> Result<(Exchange, Option<Box<PackedResponse>>), VolumeError> {
+        let Some(packer) = self.packer.clone() else {
+            return Ok((exchange, None));
+        };
+        let permit = self.packing.acquire().await;
+        let result = blocking(move || {
+            if let Some(changed) = exchange.with_stored_length() {
+                exchange = changed;
+            }
+            let packed = match exchange.large.take() {
+                Some(large) => Some(Box::new(packer.pack(&exchange, &large)?)),
+                None => None,
+            };
+            Ok((exchange, packed))
+        })
+        .await?;
+        drop(permit);
+        result.map_err(|error| self.state.fail(error))
+    }
+
     fn send(&self, queued: QueuedExchange) -> Result<(), VolumeError> {
         let queue = self.queue.lock().expect("lock is not poisoned");
         let queue = queue.as_ref().ok_or(VolumeError::Closed)?;
@@ -238,8 +284,8 @@ fn start_threads(
     disk: Arc<dyn Disk>,
     finisher: Finisher,
     counter: u32,
+    ids: Arc<RecordIds>,
 ) -> Result<(Sender<QueuedExchange>, Vec<JoinHandle<()>>), VolumeError> {
-    let ids = Arc::new(RecordIds::new());
     let (queue, exchanges) = mpsc::channel();
     let (to_writer, writes) = mpsc::channel();
     // At most one volume waits while another one is being finished, because the index entries of each are in memory.

@@ -25,7 +25,7 @@ impl DiscardingArchive {
     }
 
     pub(crate) fn discard(&self, exchange: &Exchange) -> Stored {
-        let length = exchange.response.len() as u64;
+        let length = exchange.response.len() as u64; // bodies are never in files in a simulation
         Stored {
             location: Location {
                 volume: VolumeId::new(0, 1),

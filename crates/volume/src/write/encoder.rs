@@ -15,6 +15,7 @@ use crate::record::http;
 use crate::record::id::{RecordId, RecordIds};
 use crate::record::payload::PayloadDigests;
 use crate::record::revisit::Revisit;
+use crate::write::pack::PackedResponse;
 use crate::{Exchange, Options, WarcFields};
 
 /// The bytes after the block of every record.
@@ -28,7 +29,9 @@ const WARC_FIELDS: &str = "application/warc-fields";
 /// The records of one exchange, ready to be written.
 #[derive(Debug)]
 pub(crate) struct EncodedExchange {
-    /// The compressed records; the response or revisit record is the first.
+    /// The response record, if it was packed before. It comes before `bytes`.
+    pub(crate) packed: Option<Box<PackedResponse>>,
+    /// The other compressed records; the response or revisit record is the first.
     pub(crate) bytes: Vec<u8>,
     /// The index entry. Its offset is 0 until the writer sets it.
     pub(crate) entry: IndexEntry,
@@ -61,6 +64,31 @@ impl<'exchange> Draft<'exchange> {
                 .as_ref()
                 .into(),
             revisit: None,
+        }
+    }
+
+    /// The draft of a response whose body is in a file and was hashed before.
+    pub(crate) fn of_large(
+        exchange: &'exchange Exchange,
+        id: RecordId,
+        payload: PayloadDigests,
+    ) -> Self {
+        Self {
+            exchange,
+            payload,
+            id,
+            url: escaped(&exchange.url, escape::is_plain_uri, escape::uri)
+                .as_ref()
+                .into(),
+            revisit: None,
+        }
+    }
+
+    /// The digest of the body that is stored under this draft, or of the body that it refers to.
+    fn stored_digest(&self) -> Option<Digest> {
+        match &self.revisit {
+            Some(revisit) => Some(revisit.original.digest),
+            None => self.payload.stored,
         }
     }
 }
@@ -115,16 +143,37 @@ impl Encoder {
         out
     }
 
-    /// All records of an exchange.
+    /// The header of the response record of a large body.
+    pub(crate) fn large_header(&mut self, draft: &Draft<'_>, body_length: u64) -> Vec<u8> {
+        self.begin_response(draft);
+        let (head, _) = draft.exchange.split();
+        let digest = draft.payload.block.unwrap_or_default();
+        self.put_block_fields(HTTP_RESPONSE, head.len() as u64 + body_length, digest);
+        self.record.extend_from_slice(b"\r\n");
+        std::mem::take(&mut self.record)
+    }
+
+    /// All records of an exchange. If the response record was packed before, the exchange must be a draft of the same
+    /// record. The packed record is dropped if the exchange becomes a revisit record.
     pub(crate) fn exchange(
         &mut self,
         draft: &Draft<'_>,
         companions: Companions,
         ids: &RecordIds,
+        packed: Option<Box<PackedResponse>>,
     ) -> EncodedExchange {
+        let packed = packed.filter(|_| draft.revisit.is_none());
         // Text compresses to a third or less. The other records take a few hundred bytes each.
-        let mut bytes = Vec::with_capacity(draft.exchange.response.len() / 3 + 1536);
-        let entry = self.response(draft, &mut bytes);
+        let response = match packed {
+            Some(_) => 0,
+            None => draft.exchange.response.len() / 3,
+        };
+        let mut bytes = Vec::with_capacity(response + 1536);
+        let length = match &packed {
+            Some(packed) => packed.length,
+            None => self.response(draft, &mut bytes) as u64,
+        };
+        let entry = index_entry(draft, length);
         let (request, metadata) = (&draft.exchange.request, draft.exchange.metadata.as_bytes());
         let (with_request, with_metadata) = (
             companions.request && !request.is_empty(),
@@ -157,6 +206,7 @@ impl Encoder {
             );
         }
         EncodedExchange {
+            packed,
             bytes,
             entry,
             key: match draft.exchange.not_modified {
@@ -166,10 +216,9 @@ impl Encoder {
         }
     }
 
-    /// The response record, or the revisit record if `draft.revisit` is set.
-    fn response(&mut self, draft: &Draft<'_>, out: &mut Vec<u8>) -> IndexEntry {
+    /// The fields of the response record, or of the revisit record if `draft.revisit` is set.
+    fn begin_response(&mut self, draft: &Draft<'_>) {
         let exchange = draft.exchange;
-        let (head, _) = exchange.split();
         let media_type = field_value(&exchange.media_type);
         self.begin(
             if draft.revisit.is_some() {
@@ -182,11 +231,7 @@ impl Encoder {
         );
         self.field("WARC-Target-URI", &*draft.url);
         self.address(exchange);
-        let stored = match &draft.revisit {
-            Some(revisit) => Some(revisit.original.digest),
-            None => draft.payload.stored,
-        };
-        if let Some(digest) = &stored {
+        if let Some(digest) = &draft.stored_digest() {
             self.field("WARC-Payload-Digest", digest);
         }
         if !media_type.is_empty() {
@@ -198,7 +243,13 @@ impl Encoder {
         if let Some(revisit) = &draft.revisit {
             revisit.put_fields(&mut self.record);
         }
-        let length = match (&draft.revisit, &exchange.with_record_end) {
+    }
+
+    /// Appends the compressed response record, or the revisit record if `draft.revisit` is set. Returns its length.
+    fn response(&mut self, draft: &Draft<'_>, out: &mut Vec<u8>) -> usize {
+        let exchange = draft.exchange;
+        self.begin_response(draft);
+        match (&draft.revisit, &exchange.with_record_end) {
             (Some(_), _) => self.finish(HTTP_RESPONSE, Revisit::block(exchange), None, out),
             (None, Some(ended))
                 if self
@@ -211,21 +262,6 @@ impl Encoder {
                 let digest = draft.payload.block;
                 self.finish(HTTP_RESPONSE, &exchange.response, digest, out)
             }
-        };
-        IndexEntry {
-            url: draft.url.clone(),
-            time_ms: calendar::in_range(exchange.time_ms),
-            media_type: entry::media_type(&media_type, head),
-            status: http::status(head)
-                .or_else(|| (exchange.status != 0).then_some(exchange.status)),
-            digest: stored,
-            revisit: draft.revisit.is_some(),
-            offset: 0,
-            length: u32::try_from(length).expect("a response is far smaller than 4 GiB"),
-            original: match draft.revisit {
-                Some(_) => None,
-                None => draft.payload.form.map(|form| (draft.payload.key, form)),
-            },
         }
     }
 
@@ -248,13 +284,12 @@ impl Encoder {
         put_field(&mut self.record, name, value);
     }
 
-    /// Appends the fields that describe the block, and hashes the block unless `digest` is given. These fields and the
-    /// empty line after them have at most [`MAX_HEADER_END`] bytes.
-    fn put_block_fields(&mut self, content_type: &str, block: &[u8], digest: Option<Digest>) {
-        let digest = digest.unwrap_or_else(|| digest::sha1(block));
+    /// Appends the fields that describe the block. These fields and the empty line after them have at most
+    /// [`MAX_HEADER_END`] bytes.
+    fn put_block_fields(&mut self, content_type: &str, length: u64, digest: Digest) {
         self.field("WARC-Block-Digest", &digest);
         self.field("Content-Type", content_type);
-        self.field("Content-Length", &(block.len() as u64));
+        self.field("Content-Length", &length);
     }
 
     /// Like [`Encoder::finish`], for a response that is followed by [`RECORD_END`] in memory. The response is
@@ -267,7 +302,8 @@ impl Encoder {
         out: &mut Vec<u8>,
     ) -> usize {
         debug_assert_eq!(with_record_end.strip_suffix(RECORD_END), Some(response));
-        self.put_block_fields(HTTP_RESPONSE, response, digest);
+        let digest = digest.unwrap_or_else(|| digest::sha1(response));
+        self.put_block_fields(HTTP_RESPONSE, response.len() as u64, digest);
         self.record.extend_from_slice(b"\r\n");
         self.compressor
             .compress_split(&self.record, with_record_end, out)
@@ -281,7 +317,8 @@ impl Encoder {
         digest: Option<Digest>,
         out: &mut Vec<u8>,
     ) -> usize {
-        self.put_block_fields(content_type, block, digest);
+        let digest = digest.unwrap_or_else(|| digest::sha1(block));
+        self.put_block_fields(content_type, block.len() as u64, digest);
         let length = self.record.len() + block.len() + 6;
         if length > self.record.capacity() {
             // A new buffer is allocated, and only the header is copied into it. Growing the old buffer might copy its
@@ -298,6 +335,26 @@ impl Encoder {
             self.record = Vec::new(); // frees the memory of a very large record
         }
         length
+    }
+}
+
+/// The index entry of a response or revisit record of this compressed length.
+fn index_entry(draft: &Draft<'_>, length: u64) -> IndexEntry {
+    let exchange = draft.exchange;
+    let (head, _) = exchange.split();
+    IndexEntry {
+        url: draft.url.clone(),
+        time_ms: calendar::in_range(exchange.time_ms),
+        media_type: entry::media_type(&field_value(&exchange.media_type), head),
+        status: http::status(head).or_else(|| (exchange.status != 0).then_some(exchange.status)),
+        digest: draft.stored_digest(),
+        revisit: draft.revisit.is_some(),
+        offset: 0,
+        length: u32::try_from(length).expect("the packer refuses records of 4 GiB and more"),
+        original: match draft.revisit {
+            Some(_) => None,
+            None => draft.payload.form.map(|form| (draft.payload.key, form)),
+        },
     }
 }
 

@@ -14,6 +14,7 @@ use crate::duplicates::DuplicateIndex;
 use crate::record::id::RecordIds;
 use crate::record::revisit::{Original, OriginalName, Revisit};
 use crate::write::encoder::{Companions, Draft, Encoder};
+use crate::write::pack::PackedResponse;
 use crate::write::state::WriteState;
 use crate::write::writer::{TicketedWrite, WriteRequest};
 use crate::{Exchange, Stored, VolumeError};
@@ -27,6 +28,8 @@ const BATCH_DELAY: Duration = Duration::from_millis(1);
 #[derive(Debug)]
 pub(crate) struct QueuedExchange {
     pub(crate) exchange: Exchange,
+    /// The response record, if the body is in a file.
+    pub(crate) packed: Option<Box<PackedResponse>>,
     pub(crate) reply: oneshot::Sender<Result<Stored, VolumeError>>,
     /// The part of the queue size that the exchange takes.
     pub(crate) permit: OwnedSemaphorePermit,
@@ -58,7 +61,7 @@ impl Worker {
                     let _ = queued.reply.send(Err(error)); // the receipt may have been dropped
                     continue;
                 }
-                self.process(&queued.exchange, queued.reply, queued.permit);
+                self.process(&queued.exchange, queued.packed, queued.reply, queued.permit);
             }
         }
     }
@@ -66,12 +69,19 @@ impl Worker {
     fn process(
         &mut self,
         exchange: &Exchange,
+        packed: Option<Box<PackedResponse>>,
         reply: oneshot::Sender<Result<Stored, VolumeError>>,
         permit: OwnedSemaphorePermit,
     ) {
-        let changed = exchange.with_stored_length();
+        let changed = match packed {
+            Some(_) => None,
+            None => exchange.with_stored_length(),
+        };
         let exchange = changed.as_ref().unwrap_or(exchange);
-        let mut draft = Draft::new(exchange, self.ids.next(), self.dedupe_minimum);
+        let mut draft = match &packed {
+            Some(packed) => Draft::of_large(exchange, packed.id, packed.payload.clone()),
+            None => Draft::new(exchange, self.ids.next(), self.dedupe_minimum),
+        };
         draft.revisit = exchange
             .not_modified
             .map(|earlier| Revisit::not_modified(&self.duplicates.volumes, &earlier, &draft.url));
@@ -93,7 +103,9 @@ impl Worker {
         if let Some(revisit) = &draft.revisit {
             tracing::trace!(url = %draft.url, original = %revisit.original.url, "stored as revisit record");
         }
-        let encoded = self.encoder.exchange(&draft, self.companions, &self.ids);
+        let encoded = self
+            .encoder
+            .exchange(&draft, self.companions, &self.ids, packed);
         let original = candidate.filter(|_| draft.revisit.is_none());
         ticket.request = Some(Box::new(WriteRequest {
             encoded,

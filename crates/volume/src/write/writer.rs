@@ -7,6 +7,7 @@
 //! - A volume is durable before the next one is created.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender};
@@ -22,6 +23,7 @@ use crate::record::id::RecordIds;
 use crate::record::revisit::Original;
 use crate::write::encoder::{EncodedExchange, Encoder};
 use crate::write::finish::WrittenVolume;
+use crate::write::pack::{self, PackedResponse};
 use crate::write::state::WriteState;
 use crate::{Options, Stored, VolumeError, VolumeId};
 
@@ -124,6 +126,10 @@ impl VolumeWriter {
             let _ = request.reply.send(Err(self.state.fail(error)));
             return;
         }
+        if request.encoded.packed.is_some() {
+            self.add_packed(request);
+            return;
+        }
         let Some(current) = &self.current else { return };
         let offset = current.length + self.buffer.bytes.len() as u64;
         self.buffer.push(request, current.id, offset);
@@ -135,6 +141,55 @@ impl VolumeWriter {
         }
         if full {
             self.close_volume();
+        }
+    }
+
+    /// Writes an exchange whose response record is in a temporary file.
+    fn add_packed(&mut self, request: WriteRequest) {
+        self.flush();
+        let Some(current) = &mut self.current else {
+            let error = self.state.ensure_not_failed();
+            let _ = request
+                .reply
+                .send(Err(error.err().unwrap_or(VolumeError::Closed)));
+            return;
+        };
+        let mut single = AppendBuffer::default();
+        let packed = single.push(request, current.id, current.length);
+        let written = packed.map_or(Ok(0), |packed| {
+            pack::read_blocks(&packed.file, packed.length, |block| {
+                current.output.append(block)
+            })?;
+            Ok(packed.length)
+        });
+        let result = written.and_then(|length| {
+            current.output.append(&single.bytes)?;
+            Ok(length + single.bytes.len() as u64)
+        });
+        match result {
+            Ok(length) => {
+                current.length += length;
+                single.resolve(&mut current.entries);
+                let full = current.length >= self.options.roll_size
+                    || current.entries.len() >= MAX_EXCHANGES;
+                if full {
+                    self.close_volume();
+                }
+            }
+            Err(source) => self.fail_append(source, single),
+        }
+    }
+
+    /// After a failed append: truncates the volume after its last complete exchange, and fails the receipts.
+    fn fail_append(&mut self, source: io::Error, buffer: AppendBuffer) {
+        let Some(current) = &self.current else { return };
+        let torn = current.output.truncate(current.length).is_err();
+        let error = self.state.fail(VolumeError::from_io(&current.path, source));
+        if torn {
+            self.current = None; // stays `.open`; the next start repairs it
+        }
+        for exchange in buffer.exchanges {
+            let _ = exchange.reply.send(Err(error.clone()));
         }
     }
 
@@ -175,24 +230,14 @@ impl VolumeWriter {
         }
         let result = current.output.append(&self.buffer.bytes);
         if let Err(source) = result {
-            let torn = current.output.truncate(current.length).is_err();
-            let error = self.state.fail(VolumeError::from_io(&current.path, source));
-            if torn {
-                self.current = None; // stays `.open`; the next start repairs it
-            }
-            self.buffer.bytes.clear();
-            for exchange in self.buffer.exchanges.drain(..) {
-                let _ = exchange.reply.send(Err(error.clone()));
-            }
+            let buffer = std::mem::take(&mut self.buffer);
+            self.fail_append(source, buffer);
             return;
         }
         current.length += self.buffer.bytes.len() as u64;
         self.buffer.bytes.clear();
         self.buffer.bytes.shrink_to(4 * FLUSH_SIZE);
-        for exchange in self.buffer.exchanges.drain(..) {
-            current.entries.push(exchange.entry);
-            let _ = exchange.reply.send(Ok(exchange.stored)); // the receipt may have been dropped
-        }
+        self.buffer.resolve(&mut current.entries);
     }
 
     /// Makes the open volume durable and passes it to the finisher.
@@ -237,10 +282,18 @@ impl VolumeWriter {
 }
 
 impl AppendBuffer {
-    fn push(&mut self, request: WriteRequest, volume: VolumeId, offset: u64) {
+    /// Adds an exchange at this offset of the volume. Returns its packed response, which the caller writes before the
+    /// buffer.
+    fn push(
+        &mut self,
+        request: WriteRequest,
+        volume: VolumeId,
+        offset: u64,
+    ) -> Option<Box<PackedResponse>> {
         let WriteRequest {
             encoded:
                 EncodedExchange {
+                    packed,
                     bytes,
                     mut entry,
                     key,
@@ -253,11 +306,12 @@ impl AppendBuffer {
         if let Some(original) = original {
             let _ = original.position.set((volume, offset));
         }
+        let packed_length = packed.as_ref().map_or(0, |packed| packed.length);
         let stored = Stored {
             location: entry.location(volume),
             digest: key,
             revisit: entry.revisit,
-            written: bytes.len() as u64,
+            written: packed_length + bytes.len() as u64,
         };
         self.bytes.extend_from_slice(&bytes);
         self.exchanges.push(BufferedExchange {
@@ -266,19 +320,29 @@ impl AppendBuffer {
             reply,
             _permit: permit,
         });
+        packed
+    }
+
+    /// Resolves the receipts of all exchanges, which have been written, and moves their index entries to `entries`.
+    fn resolve(&mut self, entries: &mut Vec<IndexEntry>) {
+        for exchange in self.exchanges.drain(..) {
+            entries.push(exchange.entry);
+            let _ = exchange.reply.send(Ok(exchange.stored)); // the receipt may have been dropped
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::io::Write as _;
     use std::path::Path;
     use std::sync::Arc;
     use std::sync::atomic::Ordering;
 
     use crate::files::disk::faulty::FaultyDisk;
     use crate::tests::sample::{folder, page, runtime, small_options};
-    use crate::{Archive, Stored, VolumeError, check};
+    use crate::{Archive, Exchange, LargeBody, Stored, VolumeError, check};
 
     /// Appends pages one after the other until the disk is full.
     async fn fill(folder: &Path, disk: &FaultyDisk) -> (Archive, Vec<Stored>) {
@@ -329,6 +393,42 @@ mod tests {
                 assert!(report.is_sound(), "{free}: {:?}", report.faults);
                 assert_eq!(report.responses, stored.len() as u64);
             }
+        });
+    }
+
+    /// The response record of a large body is copied from a file. If the disk becomes full meanwhile, nothing of it
+    /// stays in the volume.
+    #[test]
+    fn a_full_disk_leaves_nothing_of_a_large_response() {
+        runtime().block_on(async {
+            let folder = folder();
+            let disk = FaultyDisk::with_free_bytes(1 << 20);
+            let (archive, _) =
+                Archive::open_on(folder.path(), small_options(), Arc::new(disk.clone())).unwrap();
+            archive.append(page(1)).await.unwrap().await.unwrap();
+            let noise: Vec<u8> = (0..3_000_000_u32)
+                .map(|n| (n.wrapping_mul(n).wrapping_mul(2_654_435_761) >> 24) as u8)
+                .collect();
+            let mut file = tempfile::tempfile().unwrap();
+            file.write_all(&noise).unwrap();
+            let small = page(2);
+            let large = Exchange {
+                large: Some(Box::new(LargeBody {
+                    file: Arc::new(file),
+                    length: noise.len() as u64,
+                    payload_length: noise.len() as u64,
+                    payload_digest: crate::record::digest::sha1(&noise),
+                })),
+                ..small
+            };
+            let receipt = archive.append(large).await.unwrap();
+            assert!(matches!(receipt.await, Err(VolumeError::DiskFull { .. })));
+            disk.free.store(1 << 30, Ordering::SeqCst);
+            assert!(archive.close().await.is_err());
+            drop(archive);
+            let report = check(folder.path(), |_| {}).unwrap();
+            assert!(report.is_sound(), "{:?}", report.faults);
+            assert_eq!(report.responses, 1);
         });
     }
 

@@ -31,6 +31,7 @@ pub fn exchange(path: &str, headers: &[&str], body: &[u8], payload: &[u8]) -> Ex
         address: Some([192, 0, 2, 7].into()),
         request: Bytes::from(request),
         response: Bytes::from(response),
+        large: None,
         with_record_end: None,
         head_length,
         payload: Bytes::copy_from_slice(payload),

@@ -6,6 +6,8 @@
 //!
 //! The file is long because all tests share [`ScriptedStream`], [`exchange_with`] and the list of [`valid_responses`].
 
+mod large;
+
 use std::{
     io::{self, Write},
     pin::Pin,
@@ -782,6 +784,7 @@ async fn a_fetch_that_waits_for_the_first_byte_has_no_buffer() {
         share: None,
         max_size: usize::MAX,
         stream_ended: false,
+        spools: false,
     };
     let waited = timeout(Duration::from_millis(1), reader.read(None)).await;
     assert!(waited.is_err());
