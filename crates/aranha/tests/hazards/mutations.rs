@@ -672,6 +672,22 @@ fn names() -> Vec<Mutation> {
         without_end(Hazard::Ring),
         without_end(Hazard::Descent),
         mutation(
+            Hazard::Crooked,
+            "malformed records stay in DNS answers",
+            vec![Edit(
+                "crates/fetch/src/dns/lenient_udp.rs",
+                "let length = cut_malformed(read.filled_mut());",
+                "let length = read.filled().len();",
+            )],
+            vec![
+                Row,
+                Named(
+                    "crates/fetch/tests/loopback/dns.rs",
+                    "addresses_before_a_malformed_record_are_used",
+                ),
+            ],
+        ),
+        mutation(
             Hazard::Truncated,
             "truncated UDP responses are not repeated over TCP",
             vec![Edit(

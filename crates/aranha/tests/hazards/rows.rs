@@ -811,12 +811,11 @@ fn name_rows() -> Vec<Row> {
         .off("[crawl]\nidle_wait = \"3s\"\n[retry]\ndns_failed = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]\ndns_not_found = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]\nrobots_unreachable = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]"),
         row(
             Hazard::Crooked,
-            "recorded once; the address before the error is not used (known limitation)",
-            |result| result.logged("DNS failure", 1),
-            "DNS responses are checked; delayed retries",
-            "crates/frontier/src/retry.rs",
-        )
-        .off("[crawl]\nidle_wait = \"3s\"\n[retry]\ndns_failed = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]\ndns_not_found = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]\nrobots_unreachable = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]"),
+            "crawled; the address before the malformed record is used",
+            CrawlResult::ordinary,
+            "malformed records are cut off DNS answers",
+            "crates/fetch/src/dns/lenient_udp.rs",
+        ),
         row(
             Hazard::Shifting,
             "crawled; the pause is kept per address",

@@ -104,12 +104,13 @@ pub(crate) struct FetchedPage {
 /// pending.
 ///
 /// The futures of rare paths are boxed, here and in the fetcher, to keep the future of `collect` small: it is allocated
-/// anew for every page.
-pub(crate) async fn collect(
+/// anew for every page. The arguments are taken apart outside of the asynchronous block, because an `async fn` would hold
+/// them twice.
+pub(crate) fn collect(
     context: &Arc<Context>,
     mut session: FetchSession,
     task: FetchTask,
-) -> Collected {
+) -> impl Future<Output = Collected> {
     let FetchTask {
         lease,
         url,
@@ -120,92 +121,94 @@ pub(crate) async fn collect(
         crawl_delay,
         activity,
     } = task;
-    fault_injection::hang(FaultPoint::Fetch, url.as_str()).await;
-    fault_injection::inject(FaultPoint::Fetch, url.as_str());
-    let began = context.now();
-    let started = Instant::now();
-    let mut headers = conditional_headers(&page);
-    let proxy = proxy_cache::proxy(context, &page, &url);
-    headers.extend(
-        cookie
-            .filter(|_| proxy.is_none())
-            .map(|cookie| ("Cookie", cookie)),
-    );
-    let first = if let Some(proxy) = proxy {
-        Box::pin(proxy_cache::request(
-            context,
-            &mut session,
-            &url,
-            headers.clone(),
-            proxy,
-        ))
-        .await
-    } else {
-        let kind = RequestKind::Page;
-        request(context, &activity, &mut session, &url, &headers, kind).await
-    };
-    let use_ranges = proxy.is_none() && context.config().fetch.range_requests;
-    let (resolved, result) = if use_ranges && refuses_range(&first.1) {
-        // Return this response's share of the memory budget before the second response needs a share.
-        drop(first);
-        // The second request waits for the courtesy pause like any other (Castillo A.3.2).
-        let crawl = &context.config().crawl;
-        let took = started.elapsed();
-        let pause = pause_after(crawl, url.host(), context.now(), crawl_delay, took);
-        tokio::time::sleep(pause).await;
-        let whole = RequestKind::WholePage;
-        Box::pin(request(
-            context,
-            &activity,
-            &mut session,
-            &url,
-            &headers,
-            whole,
-        ))
-        .await
-    } else {
-        first
-    };
-    let task = FinishedTask {
-        session,
-        page,
-        url,
-        took: started.elapsed(),
-        ended: Instant::now(),
-    };
-    if proxy.is_some() {
-        if !proxy_cache::is_hit(&result) {
-            return Collected::CacheMiss(Box::new(task));
+    async move {
+        fault_injection::hang(FaultPoint::Fetch, url.as_str()).await;
+        fault_injection::inject(FaultPoint::Fetch, url.as_str());
+        let began = context.now();
+        let started = Instant::now();
+        let mut headers = conditional_headers(&page);
+        let proxy = proxy_cache::proxy(context, &page, &url);
+        headers.extend(
+            cookie
+                .filter(|_| proxy.is_none())
+                .map(|cookie| ("Cookie", cookie)),
+        );
+        let first = if let Some(proxy) = proxy {
+            Box::pin(proxy_cache::request(
+                context,
+                &mut session,
+                &url,
+                headers.clone(),
+                proxy,
+            ))
+            .await
+        } else {
+            let kind = RequestKind::Page;
+            request(context, &activity, &mut session, &url, &headers, kind).await
+        };
+        let use_ranges = proxy.is_none() && context.config().fetch.range_requests;
+        let (resolved, result) = if use_ranges && refuses_range(&first.1) {
+            // Return this response's share of the memory budget before the second response needs a share.
+            drop(first);
+            // The second request waits for the courtesy pause like any other (Castillo A.3.2).
+            let crawl = &context.config().crawl;
+            let took = started.elapsed();
+            let pause = pause_after(crawl, url.host(), context.now(), crawl_delay, took);
+            tokio::time::sleep(pause).await;
+            let whole = RequestKind::WholePage;
+            Box::pin(request(
+                context,
+                &activity,
+                &mut session,
+                &url,
+                &headers,
+                whole,
+            ))
+            .await
+        } else {
+            first
+        };
+        let task = FinishedTask {
+            session,
+            page,
+            url,
+            took: started.elapsed(),
+            ended: Instant::now(),
+        };
+        if proxy.is_some() {
+            if !proxy_cache::is_hit(&result) {
+                return Collected::CacheMiss(Box::new(task));
+            }
+            add(&context.counters().proxy_hits, 1);
         }
-        add(&context.counters().proxy_hits, 1);
+        if let Some(error) = spool_error(context, &result) {
+            context.control.archive_failed(&error);
+            return Collected::NotArchived(Box::new(task));
+        }
+        let (response, notes) = PageResponse::of(&result, began);
+        let mut page = Box::new(FetchedPage {
+            task,
+            response,
+            links: PageLinks::default(),
+            resolved,
+            set_cookies: None,
+            receipt: None,
+            notes,
+        });
+        let Ok(fetched) = result else {
+            return Collected::Fetched(page);
+        };
+        page.task.took = fetched.timings.total;
+        page.task.ended = fetched.finished;
+        if fetched.result.is_err() {
+            return Collected::Fetched(page);
+        }
+        let lease = follow_links.then_some(lease);
+        Box::pin(read_and_store(
+            context, &activity, fetched, lease, read_words, page,
+        ))
+        .await
     }
-    if let Some(error) = spool_error(context, &result) {
-        context.control.archive_failed(&error);
-        return Collected::NotArchived(Box::new(task));
-    }
-    let (response, notes) = PageResponse::of(&result, began);
-    let mut page = Box::new(FetchedPage {
-        task,
-        response,
-        links: PageLinks::default(),
-        resolved,
-        set_cookies: None,
-        receipt: None,
-        notes,
-    });
-    let Ok(fetched) = result else {
-        return Collected::Fetched(page);
-    };
-    page.task.took = fetched.timings.total;
-    page.task.ended = fetched.finished;
-    if fetched.result.is_err() {
-        return Collected::Fetched(page);
-    }
-    let lease = follow_links.then_some(lease);
-    Box::pin(read_and_store(
-        context, &activity, fetched, lease, read_words, page,
-    ))
-    .await
 }
 
 /// Reads the response, and hands its bytes to the archive.

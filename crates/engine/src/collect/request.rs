@@ -41,11 +41,12 @@ pub(crate) async fn request(
     kind: RequestKind,
 ) -> (Option<Resolved>, Result<Fetched, Failure>) {
     let network = &context.network;
-    let mut wait = Some(activity.wait());
+    let wait = activity.wait();
     let resolved = match network.web.resolve(url.host()).await {
         Ok(resolved) => resolved,
         Err(failure) => return (None, Err(failure)),
     };
+    drop(wait);
     let mut result = Err(Failure::DnsNotFound);
     let mut elapsed = Duration::ZERO;
     // The address of the open connection comes first, because the addresses before it may be unreachable.
@@ -60,7 +61,7 @@ pub(crate) async fn request(
             result = Err(Failure::AddressRefused { address, rule });
             continue;
         }
-        wait.get_or_insert_with(|| activity.wait());
+        let wait = activity.wait();
         let permit = network.gates.enter(address).await;
         let mut request = FetchRequest::new(url, address);
         request.headers.extend_from_slice(headers);
@@ -68,7 +69,7 @@ pub(crate) async fn request(
         request.accept_any_type = kind == RequestKind::RobotsTxt;
         request.max_body = request.accept_any_type.then_some(MAX_ROBOTS_SIZE as u64);
         let slot = network.load.enter().await;
-        drop(wait.take());
+        drop(wait);
         if context.scope.blocks_site_of(url) {
             // The site was blocked while this request waited. When the visit gets the error that is returned here, it
             // checks the black list and blocks the site.

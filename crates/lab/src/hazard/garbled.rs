@@ -18,7 +18,10 @@ pub(super) fn resolve(lookup: &Lookup<'_>) -> DnsResponse {
     let mut bytes = good;
     match lookup.count_query() % 7 {
         0 => bytes.truncate(end + 5), // ends inside the record
-        1 => bytes[6] = 0xFF,         // announces 65281 records
+        1 => {
+            bytes[6] = 0xFF; // announces 65281 records, of which the first is incomplete
+            bytes.truncate(end + 8);
+        }
         2 => bytes[end..end + 2].copy_from_slice(&[0xC0, end as u8]), // a name that is a pointer to itself
         3 => bytes[1] ^= 0xFF,                                        // the ID of another query
         4 => bytes[end + 10..end + 12].fill(0xFF),                    // data longer than the packet
