@@ -8,7 +8,7 @@ use clap::Args;
 use crate::error::{CommandError, ExitStatus};
 use crate::output;
 use crate::shared_args::VersionArgs;
-use crate::stored_page::{self, MAX_DECODED_BODY};
+use crate::stored_page;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -36,15 +36,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     let mut stdout = std::io::stdout().lock();
     let written = if arguments.head {
         stdout.write_all(&stored.http_head())
-    } else if stored.is_partial() {
+    } else {
         let fault = |error: VolumeError| CommandError::failed(error.to_string());
         let reader = ArchiveReader::open(&collection.folder).map_err(fault)?;
         let copied = reader.copy_body(&stored, arguments.raw, &mut stdout);
         copied.map_err(fault)?
-    } else if arguments.raw {
-        stdout.write_all(&stored.http_body())
-    } else {
-        stdout.write_all(&stored.body_decoded(MAX_DECODED_BODY))
     };
     written
         .and_then(|()| stdout.flush())

@@ -17,6 +17,9 @@ use crate::record::parsed::WarcRecord;
 use crate::record::revisit::{self, REFERS_TO_LOCATION};
 use crate::{Location, VolumeError};
 
+/// A body up to this length is copied from memory; a longer one is read from the volume again, block by block.
+const MAX_COPIED: u64 = 1 << 20;
+
 /// A record up to this compressed length is read at once.
 const MAX_READ: u32 = 1 << 20;
 
@@ -88,7 +91,8 @@ impl ArchiveReader {
         raw: bool,
         out: &mut dyn Write,
     ) -> Result<io::Result<()>, VolumeError> {
-        if record.is_partial() {
+        let stored = record.body_record();
+        if stored.position.is_some() && stored.block_length() > MAX_COPIED {
             return self.stream_body(record, raw, out);
         }
         let body = if raw {
