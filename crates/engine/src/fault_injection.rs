@@ -18,6 +18,10 @@ pub(crate) enum FaultPoint {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    not(debug_assertions),
+    expect(dead_code, reason = "a release build injects no fault")
+)]
 pub(crate) enum FaultKind {
     Panic,
     Hang,
