@@ -214,6 +214,10 @@ fn every_field_is_documented() {
     doc.check("`aranha text --json`", &read(&collection, &["text", page]));
     doc.check("`aranha diff --json`", &read(&collection, &["diff", page]));
     doc.check("`aranha check --json`", &read(&collection, &["check"]));
+    doc.check(
+        "`aranha check --repair --json`",
+        &read(&collection, &["check", "--repair"]),
+    );
     let mirror = folder.path().join("mirror");
     doc.check(
         "`aranha export mirror --json`",
