@@ -1,4 +1,8 @@
-//! Formats counts and sizes for people.
+//! Formats counts, sizes and durations for people.
+
+use std::time::Duration;
+
+use aranha_units::duration;
 
 /// A size in decimal units with one digit after the point: `1.4 MB`.
 pub(crate) fn about(bytes: u64) -> String {
@@ -28,9 +32,32 @@ pub(crate) fn grouped(number: u64) -> String {
     text
 }
 
+/// A duration with tenths of a second below one minute (`23.9s`), and in whole seconds from there on (`2m5s`). It is
+/// rounded down.
+pub(crate) fn elapsed(took: Duration) -> String {
+    if took < Duration::from_mins(1) {
+        format!("{}.{}s", took.as_secs(), took.subsec_millis() / 100)
+    } else {
+        duration::format(Duration::from_secs(took.as_secs()))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn durations_have_tenths_of_a_second_below_one_minute() {
+        for (ms, text) in [
+            (0, "0.0s"),
+            (999, "0.9s"),
+            (23_950, "23.9s"),
+            (60_999, "1m"),
+            (125_400, "2m5s"),
+        ] {
+            assert_eq!(elapsed(Duration::from_millis(ms)), text);
+        }
+    }
 
     #[test]
     fn digits_are_grouped_by_three() {

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use aranha_engine::{Clock, Event, Reason, Status, Summary, Tally};
-use aranha_units::{calendar, duration};
+use aranha_units::calendar;
 
+use super::numbers::elapsed;
 use super::{OutputMode, about, grouped, json};
 use crate::output::{counted, message};
 
@@ -26,7 +27,7 @@ fn lines(summary: &Summary, folder: &str, resume: &str) -> Vec<String> {
     let mut lines = vec![format!(
         "{} after {}.",
         sentence(&summary.reason),
-        duration::format(rounded(summary.took))
+        elapsed(summary.took)
     )];
     let mut row = |label: &str, text: String| lines.push(format!("  {label:<11}{text}"));
     if tally.pages + tally.failed + tally.disallowed + status.pages.queued == 0 {
@@ -217,11 +218,6 @@ fn sentence(reason: &Reason) -> String {
     }
 }
 
-/// The duration, rounded down to tenths of a second.
-fn rounded(took: Duration) -> Duration {
-    Duration::from_millis(took.as_millis() as u64 / 100 * 100)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -259,7 +255,7 @@ mod tests {
             robots_ignored_on: vec!["example.org".to_owned()],
         };
         let expected = "\
-Finished after 10s.
+Finished after 10.0s.
   fetched    1,000 pages, 5.0 MB (99.5 pages/s)
   archived   1.2 MB written, 1 page had content that was already stored
   links      5,000 found; not followed: 1,200 out of scope, 3 nofollow
