@@ -160,9 +160,12 @@ fn require_contact(config: &Config) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// The tokio runtime of a crawl: one worker thread per core.
+/// The tokio runtime of a crawl: one worker thread per core, and one more, because one worker thread never reads pages
+/// (docs/decisions/0012-faults.md).
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, CommandError> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
     tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(cores + 1)
         .enable_all()
         .build()
         .map_err(|error| CommandError::failed(format!("cannot start the worker threads: {error}")))

@@ -244,7 +244,7 @@ async fn read_and_store(
     Collected::Fetched(page)
 }
 
-/// Reads the response on a thread for readers, within a time limit. A response without a body to read is read in place.
+/// Reads the response within a time limit. A response without a body to read is read in place.
 async fn read_page(
     context: &Arc<Context>,
     fetched: Fetched,
@@ -252,8 +252,14 @@ async fn read_page(
     read_words: bool,
     mut page: Box<FetchedPage>,
 ) -> Result<(Fetched, Box<FetchedPage>, Option<Exchange>), ReaderFault> {
-    let has_body = |response: &FetchResponse| !response.unwanted && !response.body.is_empty();
-    let has_body = fetched.result.as_ref().is_ok_and(has_body);
+    let size = |response: &FetchResponse| {
+        if response.unwanted {
+            0
+        } else {
+            response.body.len()
+        }
+    };
+    let size = fetched.result.as_ref().map_or(0, size);
     let total = context.config().fetch.total_timeout;
     let limit = reader_threads::reading_time(total, fetched.timings.total);
     let reader = Arc::clone(context);
@@ -265,8 +271,8 @@ async fn read_page(
         };
         (fetched, page, exchange)
     };
-    if has_body {
-        context.readers.run(limit, read).await
+    if size > 0 {
+        context.readers.run(size, limit, read).await
     } else {
         Ok(read())
     }

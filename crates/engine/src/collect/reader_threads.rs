@@ -1,10 +1,15 @@
 //! The threads that read pages (M6; Viuva Negra 5.2): a reader that panics or takes too long costs its page, not the
 //! crawl.
 //!
-//! Pages are read on tokio's blocking threads, at most one per processor. A thread cannot be ended from outside. So a
-//! reader that exceeds its time limit is abandoned: its page is recorded as failed, and another thread takes its place.
-//! If [`MAX_ABANDONED`] abandoned readers are still running, the crawl stops, because each of them may occupy a
-//! processor and hold a page in memory (docs/decisions/0012-faults.md).
+//! A small page is read on the worker thread of the runtime that received it, because handing it to another thread costs
+//! a sixth of the processor time of a page. A large page is read on one of tokio's blocking threads, so that it does not
+//! delay the other tasks of the worker thread.
+//!
+//! A thread cannot be ended from outside. So a reader that exceeds its time limit is abandoned: its page is recorded as
+//! failed. A blocking thread is replaced by another. A worker thread is not, so **one worker thread never reads pages**:
+//! it runs the tasks of the crawl if readers occupy all others, and the pages are then read on blocking threads. If
+//! [`MAX_ABANDONED`] abandoned readers are still running, the crawl stops, because each of them may occupy a processor
+//! and hold a page in memory (docs/decisions/0012-faults.md).
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,20 +17,32 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicIsize, Ordering::Relaxed};
 use std::time::Duration;
 
+use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, oneshot};
 
 /// Number of abandoned readers at which the crawl stops.
 pub(crate) const MAX_ABANDONED: isize = 16;
 /// Minimum time limit for reading a page, however long the fetch took.
 const MIN_READING_TIME: Duration = Duration::from_secs(5);
+/// Maximum size of a page that is read on a worker thread. Reading it takes a few milliseconds.
+const MAX_SMALL_PAGE: usize = 1 << 20;
 
-/// Runs readers on other threads, or in place in a simulation.
+/// Runs readers on worker threads and blocking threads, or in place in a simulation.
 #[derive(Debug)]
 pub(crate) struct ReaderThreads {
-    /// One permit per reader that may run; `None` if readers run in place.
-    running: Option<Semaphore>,
+    /// `None` if every reader runs on the thread of its caller.
+    permits: Option<Permits>,
     /// Readers that exceeded their time limit and are still running.
     abandoned: Arc<AtomicIsize>,
+}
+
+/// One permit per reader that may run.
+#[derive(Debug)]
+struct Permits {
+    /// For worker threads. A reader keeps its permit until it returns, also after it was abandoned.
+    on_workers: Arc<Semaphore>,
+    /// For blocking threads. A permit is returned when its reader is abandoned.
+    on_blocking_threads: Semaphore,
 }
 
 /// Why a page could not be read.
@@ -50,10 +67,15 @@ impl std::fmt::Display for ReaderFault {
 }
 
 impl ReaderThreads {
+    /// Call it inside the runtime on which the pages will be read.
     pub(crate) fn new() -> Self {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let workers = Handle::current().metrics().num_workers();
         Self {
-            running: Some(Semaphore::new(processors)),
+            permits: Some(Permits {
+                on_workers: Arc::new(Semaphore::new(workers - 1)),
+                on_blocking_threads: Semaphore::new(processors),
+            }),
             abandoned: Arc::default(),
         }
     }
@@ -61,14 +83,15 @@ impl ReaderThreads {
     /// Readers run on the thread of the caller, without a time limit, so that simulations are deterministic.
     pub(crate) fn in_place() -> Self {
         Self {
-            running: None,
+            permits: None,
             abandoned: Arc::default(),
         }
     }
 
-    /// Runs `read` and returns its result. `limit` begins when the reader starts.
+    /// Runs `read`, the reader of a page of `size` bytes, and returns its result. `limit` begins when the reader starts.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
+        size: usize,
         limit: Duration,
         read: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, ReaderFault> {
@@ -76,17 +99,30 @@ impl ReaderThreads {
             catch_unwind(AssertUnwindSafe(read))
                 .map_err(|panic| ReaderFault::Panic(panic_message(&*panic)))
         };
-        let Some(running) = &self.running else {
+        let Some(permits) = &self.permits else {
             return read();
         };
-        let _permit = running.acquire().await;
         let (sender, receiver) = oneshot::channel();
         let abandoned = Arc::clone(&self.abandoned);
-        tokio::task::spawn_blocking(move || {
+        let read_and_send = move || {
             if sender.send(read()).is_err() {
                 abandoned.fetch_sub(1, Relaxed);
             }
-        });
+        };
+        let on_worker = Arc::clone(&permits.on_workers);
+        let mut _permit = None;
+        if size <= MAX_SMALL_PAGE
+            && let Ok(permit) = on_worker.try_acquire_owned()
+        {
+            // The task usually runs next on this worker thread.
+            tokio::spawn(async move {
+                read_and_send();
+                drop(permit);
+            });
+        } else {
+            _permit = permits.on_blocking_threads.acquire().await.ok();
+            tokio::task::spawn_blocking(read_and_send);
+        }
         // The reader is also abandoned if this future is cancelled.
         let reader = WaitedReader(&self.abandoned);
         if let Ok(result) = tokio::time::timeout(limit, receiver).await {
@@ -127,36 +163,55 @@ mod tests {
     const SHORT: Duration = Duration::from_millis(50);
     const LONG: Duration = Duration::from_mins(1);
 
-    #[tokio::test]
+    const SIZES: [usize; 2] = [1, MAX_SMALL_PAGE + 1];
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn a_panic_is_returned_as_a_fault() {
         for readers in [ReaderThreads::new(), ReaderThreads::in_place()] {
-            let fault = readers.run(LONG, || panic!("page {}", 7)).await;
-            assert_eq!(fault, Err::<(), _>(ReaderFault::Panic("page 7".to_owned())));
-            assert_eq!(readers.run(LONG, || 7).await, Ok(7));
+            for size in SIZES {
+                let fault = readers.run(size, LONG, || panic!("page {}", 7)).await;
+                assert_eq!(fault, Err::<(), _>(ReaderFault::Panic("page 7".to_owned())));
+                assert_eq!(readers.run(size, LONG, || 7).await, Ok(7));
+            }
         }
     }
 
-    /// More readers hang than may run at once. Other pages are still read. Readers that return later are no longer
-    /// counted.
-    #[tokio::test]
-    async fn a_reader_that_does_not_return_is_abandoned() {
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn only_small_pages_are_read_on_worker_threads() {
         let readers = ReaderThreads::new();
-        let hung = std::thread::available_parallelism().unwrap().get() + 2;
-        let (release, released) = std::sync::mpsc::channel::<()>();
-        let released = Arc::new(std::sync::Mutex::new(released));
-        for abandoned in 1..=hung as isize {
-            let released = Arc::clone(&released);
-            let wait = move || {
-                let _ = released.lock().unwrap().recv();
-            };
-            let fault = readers.run(SHORT, wait).await;
-            let limit = SHORT;
-            assert_eq!(fault, Err(ReaderFault::TooSlow { limit, abandoned }));
-            assert_eq!(readers.run(LONG, || 7).await, Ok(7));
+        for (size, free) in [(MAX_SMALL_PAGE, 0), (MAX_SMALL_PAGE + 1, 1)] {
+            let on_workers = Arc::clone(&readers.permits.as_ref().unwrap().on_workers);
+            let read = move || on_workers.available_permits();
+            assert_eq!(readers.run(size, LONG, read).await, Ok(free));
         }
-        drop(release);
-        while readers.abandoned.load(Relaxed) != 0 {
-            tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+
+    /// More readers hang than there are threads for readers. Other pages are still read, and other tasks still run.
+    /// Readers that return later are no longer counted.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+    async fn a_reader_that_does_not_return_is_abandoned() {
+        for size in SIZES {
+            let readers = ReaderThreads::new();
+            let hung = 3 + std::thread::available_parallelism().unwrap().get();
+            let (release, released) = std::sync::mpsc::channel::<()>();
+            let released = Arc::new(std::sync::Mutex::new(released));
+            for abandoned in 1..=hung as isize {
+                let released = Arc::clone(&released);
+                let wait = move || {
+                    let _ = released.lock().unwrap().recv();
+                };
+                let fault = readers.run(size, SHORT, wait).await;
+                let limit = SHORT;
+                assert_eq!(fault, Err(ReaderFault::TooSlow { limit, abandoned }));
+                for size in SIZES {
+                    assert_eq!(readers.run(size, LONG, || 7).await, Ok(7));
+                }
+                assert_eq!(tokio::spawn(async { 7 }).await.unwrap(), 7);
+            }
+            drop(release);
+            while readers.abandoned.load(Relaxed) != 0 {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
         }
     }
 
