@@ -34,7 +34,7 @@ enum AuthScheme {
 impl Credentials {
     /// Reads the configured text. The error does not contain the text, which may be secret.
     pub fn parse(text: &str) -> Result<Credentials, &'static str> {
-        const EXPECTED: &str = "expected `basic USER:PASSWORD`, `bearer TOKEN` or `header NAME: VALUE`; @FILE or $NAME can stand for the secret";
+        const EXPECTED: &str = "expected `basic USER:PASSWORD`, `bearer TOKEN` or `header NAME: VALUE`; write @FILE or $NAME in place of USER:PASSWORD, TOKEN or VALUE to read it from a file or an environment variable";
         let (scheme, rest) = text.trim().split_once(' ').ok_or(EXPECTED)?;
         let rest = rest.trim();
         let (scheme, secret) = match scheme.to_ascii_lowercase().as_str() {

@@ -30,7 +30,7 @@ pub struct PageVisit {
     pub seen: PageState,
     /// `Last-Modified` after plausibility checks (N15), unix milliseconds.
     pub modified: Option<i64>,
-    /// Expiry time from `Expires` or `Cache-Control`, unix milliseconds. It can at most double the interval.
+    /// Expiry time from `Expires` or `Cache-Control`, unix milliseconds. It lengthens the interval to at most twice its length.
     pub expires: Option<i64>,
     /// Weight of the page for `optimal`, relative to other pages. Values that are not positive and finite count as the
     /// smallest weight.

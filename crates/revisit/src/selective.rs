@@ -114,7 +114,7 @@ impl SiteHistory {
         }
     }
 
-    /// Counts a visited page of round `number`, under a policy that visits all pages that are due.
+    /// Counts a visited page of round `number` while another policy is in force, one that visits all pages that are due.
     pub(crate) fn count_visit(&mut self, number: u32, seen: PageState, first: f32) {
         let round = number.saturating_add(1);
         if round != self.round {

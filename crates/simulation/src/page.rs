@@ -96,8 +96,8 @@ fn html(plan: &WebPlan, site: &SimulatedSite, page: u32) -> Vec<u8> {
     html
 }
 
-/// Appends a link to another site. Half of these links lead mostly to sites with low numbers, which therefore have many
-/// incoming links. One link in four leads to a page other than the home page.
+/// Appends a link to another site. For half of these links, sites with low numbers are preferred, so these sites have
+/// many incoming links. One link in four leads to a page other than the home page.
 fn external_link(plan: &WebPlan, chance: &mut Chance, html: &mut Vec<u8>) {
     let mut number = chance.below(plan.sites as usize);
     if chance.percent(50) {

@@ -5,7 +5,7 @@
 //! | predicate | true if |
 //! |---|---|
 //! | `domain:a.org,pt` | the host is one of these domains or a subdomain |
-//! | `host:www.a.org` | the host, or the site name without `www.`, matches; `*` matches any characters |
+//! | `host:docs.*` | the host matches, with or without a `www.` that is folded; `*` matches any characters |
 //! | `prefix:https://a.org/docs` | the URL has this prefix; a prefix without a scheme matches both schemes and both twins |
 //! | `scheme:https` | the URL has this scheme |
 //! | `path:/a/*.html` | the whole path, without query, matches; `*` matches any characters |
@@ -435,7 +435,7 @@ mod tests {
         ] {
             let error = Filter::parse(word).expect_err(word);
             assert_eq!(error.hint, hint, "{word}");
-            assert_eq!(error.problem, format!("`{word}` is not a test"));
+            assert_eq!(error.problem, format!("`{word}` is not a filter"));
         }
     }
 
@@ -502,7 +502,7 @@ mod tests {
         check_error("(ext:zip", 9, "`)` is missing");
         check_error("ext:zip)", 8, "this `)` closes nothing");
         check_error("domian:a.org", 1, "unknown field `domian`");
-        check_error("é domain:a.org", 1, "`é` is not a test");
+        check_error("é domain:a.org", 1, "`é` is not a filter");
         check_error("ext:", 5, "the value of `ext` is missing");
         check_error(
             "ext:zip and ext: or ext:x",

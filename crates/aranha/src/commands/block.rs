@@ -14,6 +14,7 @@ use serde_json::json;
 
 use crate::collection;
 use crate::collection_reader::CollectionReader;
+use crate::display::grouped;
 use crate::error::{CommandError, ExitStatus};
 use crate::output::{Output, counted, message};
 use crate::shared_args::{CollectionArg, JsonObjectArg};
@@ -80,7 +81,7 @@ pub(crate) fn block(arguments: &Block) -> Result<ExitStatus, CommandError> {
     written.map_err(|error| cannot_write(&path, &error))?;
     message(format_args!(
         "{} added to the black list of `{}`; a running crawl applies the change within a second",
-        counted(arguments.entries.len() as u64, "line"),
+        counted_entries(arguments.entries.len() as u64),
         arguments.collection.folder.display()
     ));
     Ok(ExitStatus::Done)
@@ -153,17 +154,28 @@ fn unknown(wanted: &[EntryMatcher], collection: &CollectionArg) -> CommandError 
     ))
 }
 
+/// "1 entry" or "N entries".
+fn counted_entries(number: u64) -> String {
+    match number {
+        1 => "1 entry".to_owned(),
+        _ => format!("{} entries", grouped(number)),
+    }
+}
+
 fn report(lines: u64, sites: u64, json: bool) -> Result<(), CommandError> {
     if json {
         let mut output = Output::new();
         output.json(&json!({"entries": lines, "sites": sites}))?;
         output.finish()?;
     } else {
-        message(format_args!(
-            "{} removed from the black list, {} unblocked",
-            counted(lines, "line"),
-            counted(sites, "site")
-        ));
+        let removed = format!("{} removed from the black list", counted_entries(lines));
+        match sites {
+            0 => message(removed),
+            _ => message(format_args!(
+                "{removed}, {} unblocked",
+                counted(sites, "site")
+            )),
+        }
     }
     Ok(())
 }

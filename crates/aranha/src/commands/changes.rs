@@ -79,7 +79,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     Ok(ExitStatus::Done)
 }
 
-/// The start of the last crawl, or 0 if it is unknown. Fetches of that crawl are later.
+/// One millisecond before the start of the last crawl, so that all fetches of that crawl are later; 0 if the start is
+/// unknown.
 fn last_crawl(collection: &CollectionReader) -> i64 {
     let path = Collection::at(&collection.folder).progress();
     Progress::read(&path).map_or(0, |progress| progress.started - 1)

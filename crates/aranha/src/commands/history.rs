@@ -25,7 +25,7 @@ Examples:
   aranha cat https://example.org/ -c example --at 2026-11-01
 
 Columns: time (UTC), HTTP status or error, bytes, first characters of the digest, finding, time since \
-the last change of the text.
+the previous change of the text.
 
 Findings:
   new           first content
@@ -35,7 +35,7 @@ Findings:
   not modified  the server answered 304
   moved         redirect
   gone          the page no longer exists
-  failed        error, refusal or rejected response";
+  failed        no response, an HTTP error, or refused by robots.txt";
 
 /// List every fetch of a page, oldest first, with what changed
 #[derive(Args, Debug)]

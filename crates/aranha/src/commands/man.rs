@@ -26,7 +26,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     std::fs::create_dir_all(folder)
         .and_then(|()| generate_to(arguments::definition(), folder))
         .map_err(|error| {
-            let hint = "choose an empty folder that you are allowed to write to";
+            let hint = "name a folder, existing or not, that you are allowed to write to";
             CommandError::cannot_write(folder, &error, hint)
         })?;
     Ok(ExitStatus::Done)

@@ -25,7 +25,7 @@ Examples:
 
 Columns, separated by tabs: HTTP status or error, bytes, media type, time, URL, and
 \"truncated\" if only a part of the body was received and stored. With --queued: \"queued\" or \"retry\", \
-time of the retry, page with the link, URL.";
+time of the retry, URL of the page that links to it, URL.";
 
 /// List the pages that were fetched or refused, or those that wait; also works during a crawl
 #[derive(Args, Debug)]

@@ -18,8 +18,8 @@ Examples:
   aranha seed list -c national
   aranha seed list -c national --json | jq -r 'select(.status != 200) | [.url, .outcome, .reason] | @tsv'
 
-Columns, separated by tabs: HTTP status or error of the last fetch (\"not fetched\" before the first), \
-its time, URL, target of a redirect or reason why the seed was not fetched.";
+Columns, separated by tabs: HTTP status or error of the last fetch (or \"not fetched\"), time of that \
+fetch, URL, remark (the target of a redirect, or the reason why the seed was not fetched).";
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]

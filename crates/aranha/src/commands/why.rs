@@ -112,7 +112,7 @@ fn limits(config: &Config) -> String {
     match config.crawl.duplicate_links {
         DuplicateLinks::Follow => {}
         DuplicateLinks::SkipCopies => {
-            limits.push("links that a page with the same text has too".to_owned());
+            limits.push("links on copies of pages that the pages themselves have".to_owned());
         }
         DuplicateLinks::SkipAll => limits.push("links on pages with a known text".to_owned()),
     }
@@ -280,7 +280,7 @@ impl Decisions {
                 "linked from another site; will be queued at the next visit of its site".to_owned()
             }
             None => format!(
-                "unknown: the crawl found no link to this URL that it follows (not followed: {})",
+                "unknown: the crawl found no link to this URL, or none that it follows; it does not follow {}",
                 self.limits
             ),
         };

@@ -134,7 +134,7 @@ fn unblock_accepts_other_spellings_of_a_host() {
     let (status, text) = output_of(&["unblock", "www.foo.EXAMPLE", "typo.example"]);
     assert_eq!(status, 1);
     assert!(
-        text.contains("1 line removed from the black list, 1 site unblocked"),
+        text.contains("1 entry removed from the black list, 1 site unblocked"),
         "{text}"
     );
     assert!(

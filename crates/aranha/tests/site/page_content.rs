@@ -71,9 +71,9 @@ fn why_says_that_links_were_not_followed() {
         let mut why = aranha();
         why.args(["why", &site.url(unknown), "-c"]).arg(&collection);
         let text = String::from_utf8(why.output().unwrap().stdout).unwrap();
-        let page = "unknown: the crawl found no link to this URL that it follows \
-                    (not followed: links beyond crawl.depth = 1, links on pages marked nofollow, links marked nofollow, \
-                    links that a page with the same text has too)";
+        let page = "unknown: the crawl found no link to this URL, or none that it follows; it does not follow \
+                    links beyond crawl.depth = 1, links on pages marked nofollow, links marked nofollow, \
+                    links on copies of pages that the pages themselves have";
         assert!(text.contains(page), "{text}");
     }
 }

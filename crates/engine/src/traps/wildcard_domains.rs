@@ -31,8 +31,8 @@ pub(crate) struct WildcardDomains(Mutex<HashMap<String, Domain>>);
 
 #[derive(Debug, Default)]
 struct Domain {
-    /// While the domain is untested, the hosts that were visited. If it is a wildcard, the hosts that its pages link
-    /// to.
+    /// Before the wildcard test: the hosts of the domain that were visited. After it, if the domain is a wildcard: the
+    /// hosts that its pages link to.
     hosts: Seen,
     state: WildcardState,
     novelty: Novelty,

@@ -117,7 +117,8 @@ struct Visit {
     site: VisitedSite,
     /// The sites that link to this one, if it was never visited.
     sources: Vec<SiteKey>,
-    /// The first visit to this site, on the account of a site that links to it, until robots.txt has been fetched.
+    /// Set during the first visit to a site until its robots.txt has been fetched: the visit is charged to a site that
+    /// links to it (`traps/source_accounts.rs`).
     on_account: Option<FirstVisit>,
     queue: PageQueue,
     /// Whether further pages of this site wait in the frontier.

@@ -40,8 +40,8 @@ impl Embedded {
         Ok(replies)
     }
 
-    /// Write the links that were gathered since `start` to the journal. Then write a part of the link run in progress;
-    /// its size grows with `links`, the number of links in the check-ins since `start`.
+    /// Write the links that were gathered since `start` to the journal. Then write the next part of the link run in progress. The more
+    /// links the check-ins since `start` contained (`links`), the larger is this part.
     pub(super) fn write_links(
         &mut self,
         now: i64,

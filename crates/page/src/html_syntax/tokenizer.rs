@@ -256,8 +256,8 @@ impl<'a> Tokenizer<'a> {
         }
     }
 
-    /// The part of the document to which raw text and comments may extend: inside a `noscript`, the part before its end
-    /// tag. The position of that end tag is cached, so that the time stays linear.
+    /// The document up to where raw text and comments must end: the end tag of the `noscript` if inside one, otherwise
+    /// the end of the document. The position of that end tag is cached, so that the time stays linear.
     fn limit(&mut self, sink: &impl TokenSink<'a>) -> &'a [u8] {
         if !sink.in_noscript() {
             return self.bytes;

@@ -18,7 +18,8 @@ use crate::swar::{below, first, keep, load, pack};
 
 /// Minimum number of shingles for a sketch.
 const MIN_SHINGLES: u32 = 10;
-/// A word whose script may have no spaces is split into characters if it has at least this many bytes.
+/// A word is split into characters if it has at least this many bytes and its script may be one that is written without
+/// spaces, such as Chinese.
 const MIN_SPLIT_BYTES: usize = 24;
 /// Number of bit planes; the first holds the lowest bits. Texts have fewer than 2^27 words.
 const PLANES: usize = 27;

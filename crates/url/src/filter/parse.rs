@@ -227,7 +227,7 @@ impl<'a> FilterParser<'a> {
             ));
         }
         if let Some(hint) = hint::of_word(&word) {
-            return Err(self.fault(start, format!("`{word}` is not a test"), hint));
+            return Err(self.fault(start, format!("`{word}` is not a filter"), hint));
         }
         if hint::is_entry(&word) {
             return match Blacklist::of_entry(&word) {
@@ -243,7 +243,7 @@ impl<'a> FilterParser<'a> {
         if is_field {
             return Err(self.fault(start, format!("unknown field `{name}`"), nearest(name)));
         }
-        Err(self.fault(start, format!("`{word}` is not a test"), nearest(name)))
+        Err(self.fault(start, format!("`{word}` is not a filter"), nearest(name)))
     }
 
     /// Reads a comparison and its number.
@@ -435,7 +435,7 @@ fn reason(error: &regex::Error) -> String {
     last.trim_start_matches("error:").trim().to_owned()
 }
 
-/// A hint for a name that is not a test.
+/// A hint for a name that is not a field.
 fn nearest(name: &str) -> String {
     match NAMES.iter().min_by_key(|known| distance(known, name)) {
         Some(known) if distance(known, name) <= 2 => format!("did you mean `{known}`?"),

@@ -197,8 +197,9 @@ impl ShortInput {
         u64::from_le_bytes(*eight.expect("the array is eight bytes longer than the input"))
     }
 
-    /// The next match at or after `from`. Each read of eight bytes covers five positions. Four bytes that extend beyond
-    /// the end of the input give no match, because [`ShortInput::match_length`] stops at the end.
+    /// The next match at or after `from`. One read of eight bytes gives the groups of four bytes at five positions. A group that
+    /// extends beyond
+    /// the end of the input gives no match, because [`ShortInput::match_length`] stops at the end.
     fn next_match(&mut self, from: usize) -> Option<Match> {
         const POSITIONS: usize = 8 - MIN_MATCH + 1;
         let mut start = from.max(1); // position 0 has no earlier bytes to match

@@ -29,9 +29,9 @@ const WARC_FIELDS: &str = "application/warc-fields";
 /// The records of one exchange, ready to be written.
 #[derive(Debug)]
 pub(crate) struct EncodedExchange {
-    /// The response record, if it was packed before. It comes before `bytes`.
+    /// The response record, if it was compressed into a file of its own (`pack.rs`). It is written before `bytes`.
     pub(crate) packed: Option<Box<PackedResponse>>,
-    /// The other compressed records; the response or revisit record is the first.
+    /// The other records, compressed. If `packed` is `None`, the response or revisit record is the first.
     pub(crate) bytes: Vec<u8>,
     /// The index entry. Its offset is 0 until the writer sets it.
     pub(crate) entry: IndexEntry,
