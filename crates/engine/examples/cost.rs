@@ -176,7 +176,7 @@ fn frontier() -> Result<(), Box<dyn Error>> {
     frontier.seed(now, &seeds)?;
     for round in 0..10 {
         now += 10_000;
-        let leases = frontier.check_out(now, "cost", SITES)?;
+        let leases = frontier.check_out(now, SITES)?;
         let mut batch = Vec::with_capacity(leases.len());
         for lease in leases {
             let link = |path: String| canon.rebuild(&lease.facts.origin, &path);

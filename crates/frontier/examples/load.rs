@@ -366,7 +366,7 @@ fn run(folder: &Path, target: u64, sites: u64, group: usize) -> Result<Vec<Line>
         now += 20;
         if visits.len() < VISITS {
             let room = VISITS - visits.len();
-            let leases = clock.time("check_out", || frontier.check_out(now, "load", room))?;
+            let leases = clock.time("check_out", || frontier.check_out(now, room))?;
             visits.extend(leases.into_iter().map(begin));
         }
         let mut taken: Vec<LoadVisit> = visits.drain(..group.min(visits.len())).collect();
@@ -476,7 +476,7 @@ fn one_site(folder: &Path, count: u64) -> Result<(), FrontierError> {
     ] {
         while sent < links {
             now += 60_000;
-            let leases = frontier.check_out(now, "load", 1)?;
+            let leases = frontier.check_out(now, 1)?;
             let mut visit = begin(leases.into_iter().next().expect("the seed is due"));
             let mut entry = check_in(&mut visit, now, 1_000_000, 256, &mut random);
             entry.then = Then::Release { due: now };
@@ -498,7 +498,7 @@ fn one_site(folder: &Path, count: u64) -> Result<(), FrontierError> {
         loop {
             now += 60_000;
             let begun = Instant::now();
-            let lease = frontier.check_out(now, "load", 1)?.pop();
+            let lease = frontier.check_out(now, 1)?.pop();
             let took = begun.elapsed();
             let lease = lease.expect("a site is due");
             let is_large = lease.site == "large.example";

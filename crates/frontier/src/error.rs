@@ -2,6 +2,9 @@
 
 use std::path::PathBuf;
 
+/// An error of the database driver of the engine.
+pub type DatabaseError = Box<dyn std::error::Error + Send + Sync>;
+
 /// The store failed; the call has changed nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum FrontierError {
@@ -21,44 +24,77 @@ pub enum FrontierError {
         /// The error of the operating system.
         source: std::io::Error,
     },
-    /// The folder has no frontier.
+    /// The folder or the database has no frontier.
     #[error("`{}` is not a collection", path.display())]
     Missing {
-        /// Folder of the collection.
+        /// Folder of the collection, or address of the database.
         path: PathBuf,
     },
     /// The database was written by a newer version of aranha.
-    #[error("{} has layout {found}, this aranha reads up to {known}: use a newer one", path.display())]
+    #[error("{} has layout {found}, this aranha reads up to {known}: use a newer one", place.display())]
     Newer {
         /// The database.
-        path: PathBuf,
+        place: PathBuf,
         /// Layout version of the database.
         found: i64,
         /// Newest layout version that this program can read.
         known: i64,
     },
-    /// SQLite returned an error.
-    #[error("{}: {source}", path.display())]
+    /// The database returned an error.
+    #[error("{}: {source}", place.display())]
     Database {
         /// The database.
-        path: PathBuf,
-        /// The error of SQLite.
-        source: rusqlite::Error,
+        place: PathBuf,
+        /// The error of the database driver.
+        source: DatabaseError,
+    },
+    /// The database cannot be reached, or it refuses all work for now. The same call may succeed later.
+    #[error("{} is away: {source}", place.display())]
+    Away {
+        /// The database.
+        place: PathBuf,
+        /// The error of the database driver.
+        source: DatabaseError,
     },
     /// The disk is full. Nothing is lost; the crawl can continue when there is space.
-    #[error("{}: the disk is full", path.display())]
+    #[error("{}: the disk is full", place.display())]
     Full {
-        /// The file that could not grow.
-        path: PathBuf,
+        /// The file or the database that could not grow.
+        place: PathBuf,
     },
     /// A stored block cannot be decoded, or the tables contradict each other.
-    #[error("{}: damaged {what}", path.display())]
+    #[error("{}: damaged {what}", place.display())]
     Damaged {
         /// The database.
-        path: PathBuf,
+        place: PathBuf,
         /// The damaged block or table.
         what: String,
     },
+}
+
+/// What the caller should do after an error.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ErrorClass {
+    /// Wait, and make the same call again.
+    MayPass,
+    /// Give up.
+    Final,
+}
+
+impl FrontierError {
+    /// Whether the same call may succeed later.
+    pub fn class(&self) -> ErrorClass {
+        match self {
+            FrontierError::Away { .. } => ErrorClass::MayPass,
+            FrontierError::Locked { .. }
+            | FrontierError::File { .. }
+            | FrontierError::Missing { .. }
+            | FrontierError::Newer { .. }
+            | FrontierError::Database { .. }
+            | FrontierError::Full { .. }
+            | FrontierError::Damaged { .. } => ErrorClass::Final,
+        }
+    }
 }
 
 /// The lease expired or was released. Nothing of a check-in with this lease is stored, so its pages will be fetched

@@ -7,7 +7,7 @@
 
 use crate::codec::{BlockBuffer, Packer};
 
-pub use crate::embedded::fuzzing::{journal_entry, page_records, queue_block, waiting_pages};
+pub use crate::sites::block_fuzzing::{journal_entry, page_records, queue_block, waiting_pages};
 
 /// Opens a sealed block: its text and its fixed part. `None` if it is damaged.
 pub fn open(sealed: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {

@@ -14,8 +14,9 @@
 //! - **Memory is bounded by [`Options`]**, plus the keys of the sites that are being checked out.
 //! - **The caller gives the time**, in Unix milliseconds.
 //!
-//! [`embedded`] is the SQLite engine; its tables are in `embedded/schema.sql`. A PostgreSQL engine would be a folder
-//! `postgres/` beside it, with the same file names, and would have to pass the same tests (`suite/`).
+//! [`embedded`] is the SQLite engine; its tables are in `embedded/schema.sql`. What happens to a site does not depend on the
+//! engine (`sites/`), nor does the encoding of links (`links/`). A PostgreSQL engine would be a folder `postgres/` beside it,
+//! and would have to pass the same tests (`suite/`).
 //!
 //! Read first: [`record`], then the trait [`Frontier`], then [`embedded`] and `docs/decisions/0002-frontier-layout.md`.
 //!
@@ -31,7 +32,7 @@
 //! frontier.seed(0, &[Seed::of(&url)])?;
 //!
 //! // Check out: up to 10 sites for this node.
-//! let leases = frontier.check_out(1000, "node-1", 10)?;
+//! let leases = frontier.check_out(1000, 10)?;
 //! let lease = &leases[0];
 //! assert_eq!((lease.site.as_str(), lease.pending[0].path.as_str()), ("example.org", "/"));
 //!
@@ -83,13 +84,17 @@ pub mod error;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod hop;
+mod links;
 pub mod options;
 pub mod outcome;
 pub mod past;
+pub mod reader;
 pub mod record;
 pub mod retry;
 pub mod seen;
+mod sites;
 pub mod status;
+mod store_error;
 #[cfg(test)]
 mod suite;
 
@@ -98,12 +103,13 @@ use std::time::Duration;
 use aranha_url::{CanonUrl, SiteKey};
 
 pub use blocked::{Blocked, BlockedBy};
-pub use embedded::{Embedded, PageEntry, PageFilter, QueuedPage, View};
-pub use error::{FrontierError, LeaseLost};
+pub use embedded::Embedded;
+pub use error::{ErrorClass, FrontierError, LeaseLost};
 pub use hop::{EmbedCount, Hop};
 pub use options::{External, Options};
 pub use outcome::Outcome;
 pub use past::{Claim, Claimed, Past};
+pub use reader::{FrontierReader, PageEntry, PageFilter, QueuedPage, View};
 pub use record::{
     Absent, Addresses, CheckIn, CheckedIn, Counters, Flags, Lease, Location, NoveltyCounters,
     Outside, PageRecord, Pending, RecordBatch, RecordCursor, Rediscovered, RobotsFile, Seed,
@@ -122,6 +128,12 @@ pub use status::{
 /// nothing, except [`Frontier::make_all_due`] and [`Frontier::bring_revisits_forward`], which work in several
 /// transactions.
 pub trait Frontier: Send {
+    /// Whether calls may fail with an error that may pass ([`ErrorClass::MayPass`]), so that the caller must keep what it
+    /// needs to make the same call again.
+    fn may_be_away(&self) -> bool {
+        false
+    }
+
     /// Add seeds. Seed sites that were never visited are checked out before all others (F6). Known pages are not
     /// changed.
     fn seed(&mut self, now: i64, seeds: &[Seed]) -> Result<Seeded, FrontierError>;
@@ -163,7 +175,7 @@ pub trait Frontier: Send {
         &mut self,
         now: i64,
         site: SiteKey,
-        found: Rediscovered,
+        found: &Rediscovered,
     ) -> Result<u64, FrontierError>;
 
     /// Apply claims from outside that pages have changed or are new. Known pages that wait for a revisit are visited
@@ -186,12 +198,11 @@ pub trait Frontier: Send {
     /// All seeds, in the order in which they were added.
     fn seeds(&self) -> Result<Vec<String>, FrontierError>;
 
-    /// Lease up to `room` due sites to `node`: first seed sites that were never visited, then the sites that have
+    /// Lease up to `room` due sites to this node: first seed sites that were never visited, then the sites that have
     /// waited longest (KLWF, F7). The inbox of each site is merged first. A site that then has no page to fetch is
     /// skipped. The work of one call is bounded, so a call may return fewer than `room` leases although more sites are
     /// due: see [`FrontierStatus::next_due`].
-    fn check_out(&mut self, now: i64, node: &str, room: usize)
-    -> Result<Vec<Lease>, FrontierError>;
+    fn check_out(&mut self, now: i64, room: usize) -> Result<Vec<Lease>, FrontierError>;
 
     /// Store check-ins durably, all in one transaction. Replies are in the order of the batch. A check-in whose lease
     /// is lost is refused; the others are stored.
@@ -213,9 +224,9 @@ pub trait Frontier: Send {
     /// Renew leases without a check-in. Returns the leases that are lost.
     fn renew(&mut self, now: i64, leases: &[u64]) -> Result<Vec<LeaseLost>, FrontierError>;
 
-    /// Release all leases of a node that is gone. Returns the number of released leases. Their sites become due at
-    /// once, and each site keeps its window as of the last check-in.
-    fn release_all(&mut self, now: i64, node: &str) -> Result<u64, FrontierError>;
+    /// Release all leases of this node. Returns the number of released leases. Their sites become due at once, and each
+    /// site keeps its window as of the last check-in.
+    fn release_all(&mut self, now: i64) -> Result<u64, FrontierError>;
 
     /// End the lease of a visit that was ended by a fault of the crawler, described by `problem`. The site keeps its
     /// window as of the last check-in and is not leased before `due`. It counts as a problem site until a visit of it

@@ -23,6 +23,8 @@ pub enum External {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
+    /// Name of this node, for people; empty for the name of the machine.
+    pub node: String,
     /// Time without renewal after which a lease expires and the site can be leased again.
     #[serde(with = "duration")]
     pub lease: Duration,
@@ -35,10 +37,10 @@ pub struct Options {
     pub run_links: usize,
     /// Number of recently sent links that are remembered, 8 bytes each. A remembered link is not sent again.
     pub recent_links: usize,
-    /// Size of the page cache of SQLite.
+    /// Size of the page cache of SQLite. Only for the embedded engine.
     #[serde(with = "size")]
     pub cache_size: u64,
-    /// Size of the write-ahead log at which it is checkpointed into the database.
+    /// Size of the write-ahead log at which it is checkpointed into the database. Only for the embedded engine.
     #[serde(with = "size")]
     pub wal_size: u64,
 }
@@ -46,6 +48,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Options {
         Options {
+            node: String::new(),
             lease: Duration::from_mins(5),
             window: 256,
             external_links: External::DeepLink,
@@ -54,5 +57,16 @@ impl Default for Options {
             cache_size: 96 << 20,
             wal_size: 64 << 20,
         }
+    }
+}
+
+impl Options {
+    /// The name of this node: [`Options::node`] or, if it is empty, the name of the machine.
+    pub fn node_name(&self) -> String {
+        if self.node.is_empty() {
+            let system = rustix::system::uname();
+            return system.nodename().to_string_lossy().into_owned();
+        }
+        self.node.clone()
     }
 }

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use aranha_frontier::embedded::PageFilter;
+use aranha_frontier::PageFilter;
 use aranha_frontier::{
     CheckIn, Embedded, Flags, Frontier, Hop, Lease, Options, Outcome, Outside, PageRecord, Pending,
     Seed, Then, View, WindowUpdate,
@@ -138,7 +138,7 @@ fn child() {
     let process = std::process::id();
     for round in 0u64.. {
         now += 1000;
-        let leases = frontier.check_out(now, "child", 4).expect("checks out");
+        let leases = frontier.check_out(now, 4).expect("checks out");
         let visits = leases.into_iter().map(|lease| ChildVisit {
             queue: lease.pending.clone(),
             lease,

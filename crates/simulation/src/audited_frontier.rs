@@ -75,7 +75,7 @@ impl Frontier for AuditedFrontier {
         &mut self,
         now: i64,
         site: SiteKey,
-        found: Rediscovered,
+        found: &Rediscovered,
     ) -> Result<u64, FrontierError> {
         self.inner.rediscover(now, site, found)
     }
@@ -97,13 +97,8 @@ impl Frontier for AuditedFrontier {
         self.inner.seeds()
     }
 
-    fn check_out(
-        &mut self,
-        now: i64,
-        node: &str,
-        room: usize,
-    ) -> Result<Vec<Lease>, FrontierError> {
-        let leases = self.inner.check_out(now, node, room)?;
+    fn check_out(&mut self, now: i64, room: usize) -> Result<Vec<Lease>, FrontierError> {
+        let leases = self.inner.check_out(now, room)?;
         let sites: Vec<CheckedOutSite> = leases
             .iter()
             .map(|lease| CheckedOutSite {
@@ -150,8 +145,8 @@ impl Frontier for AuditedFrontier {
         self.inner.bring_problem_sites_forward(now, sites, due)
     }
 
-    fn release_all(&mut self, now: i64, node: &str) -> Result<u64, FrontierError> {
-        self.inner.release_all(now, node)
+    fn release_all(&mut self, now: i64) -> Result<u64, FrontierError> {
+        self.inner.release_all(now)
     }
 
     fn status(&self, now: i64) -> Result<FrontierStatus, FrontierError> {

@@ -131,6 +131,8 @@ fn old_notice(notice: &Notice) -> Value {
         Notice::SiteBlocked { .. }
         | Notice::LinksStopped { .. }
         | Notice::SeedFailed { .. }
+        | Notice::FrontierDown { .. }
+        | Notice::FrontierUp { .. }
         | Notice::ClockBehind { .. }
         | Notice::ClockChanged { .. }
         | Notice::DiskFull { .. }

@@ -158,7 +158,7 @@ pub fn write(folder: &Path, fetches: &[Fetch]) {
     runtime.block_on(archive.close()).unwrap();
     let now = milliseconds("2026-10-01 00:00");
     frontier.seed(now, &seeds).unwrap();
-    let leases = frontier.check_out(now, "test", seeds.len()).unwrap();
+    let leases = frontier.check_out(now, seeds.len()).unwrap();
     let batch = leases.iter().map(|lease| CheckIn {
         lease: lease.id,
         done: sites[&lease.site].clone(),

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use aranha_frontier::{CheckIn, CheckedIn, FrontierError, Seed, Then};
+use aranha_frontier::{CheckIn, CheckedIn, ErrorClass, FrontierError, Seed, Then};
 use aranha_volume::{Archive, VolumeError};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::coop::unconstrained;
@@ -151,7 +151,7 @@ impl Committer {
             let now = self.clock.now();
             return Ok(self
                 .frontier
-                .call(move |frontier| frontier.tidy(now, budget))
+                .persist(move |frontier| frontier.tidy(now, budget))
                 .await?);
         }
         let mut check_ins = Vec::with_capacity(group.len());
@@ -185,13 +185,22 @@ impl Committer {
         let now = self.clock.now();
         let (results, untidy) = self
             .frontier
-            .call(move |frontier| {
+            .persist(move |frontier| {
                 if !new_seeds.is_empty() {
                     frontier.seed(now, &new_seeds)?;
                 }
-                let mut check_ins = check_ins.into_iter().map(unpack);
-                let results = frontier.check_in_each(now, &mut check_ins)?;
-                Ok::<_, FrontierError>((results, frontier.tidy(now, budget)?))
+                // The check-ins are kept for another try only if there may be one.
+                let results = if frontier.may_be_away() {
+                    frontier.check_in_each(now, &mut check_ins.iter().cloned().map(unpack))?
+                } else {
+                    frontier.check_in_each(now, &mut check_ins.drain(..).map(unpack))?
+                };
+                match frontier.tidy(now, budget) {
+                    Ok(untidy) => Ok((results, untidy)),
+                    // The check-ins are stored. They must not be sent again.
+                    Err(error) if error.class() == ErrorClass::MayPass => Ok((results, true)),
+                    Err(error) => Err(error),
+                }
             })
             .await?;
         if let Some(log) = &mut self.log {

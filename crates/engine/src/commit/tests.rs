@@ -14,6 +14,8 @@ use tokio::sync::{Notify, oneshot};
 
 use super::*;
 use crate::collect::{PageResponse, Version};
+use crate::status::event_log::EventLog;
+use crate::status::notice::{Notice, Notices};
 use crate::verdict::{KeptVersion, NextVisit, Verdict};
 
 const NOW: i64 = 1_700_000_000_000;
@@ -197,7 +199,7 @@ fn robots_txt_files_and_probes_are_not_pages() {
 fn committer(folder: &std::path::Path) -> (Committer, Lease) {
     let mut frontier = Embedded::open(folder, Options::default()).unwrap();
     frontier.seed(NOW, &[Seed::of(&url("/"))]).unwrap();
-    let lease = frontier.check_out(NOW, "test", 1).unwrap().remove(0);
+    let lease = frontier.check_out(NOW, 1).unwrap().remove(0);
     let committer = Committer {
         frontier: SharedFrontier::in_place(Box::new(frontier)),
         archive: Archive::discarding(Duration::ZERO),
@@ -272,7 +274,7 @@ async fn a_commit_records_pages_with_the_location_of_their_bytes() {
     );
     assert!(explain("/seed").await.seed);
     // The next check-out returns the page with its past.
-    let leases = frontier.call(|frontier| frontier.check_out(DUE, "test", 1).unwrap());
+    let leases = frontier.call(|frontier| frontier.check_out(DUE, 1).unwrap());
     let pages = leases.await.remove(0).pending;
     let past = pages.iter().find_map(|page| page.past.as_ref());
     let past = past.expect("it is revisited");
@@ -303,6 +305,52 @@ async fn the_committer_ends_when_all_visits_have_ended() {
     drop(sender);
     running.await.unwrap();
     assert!(!stop.asked());
+}
+
+/// A call that fails because the database is away is repeated, and the operator is told once.
+#[tokio::test(start_paused = true)]
+async fn a_call_is_repeated_while_the_frontier_is_away() {
+    let folder = tempfile::tempdir().unwrap();
+    let (committer, _) = committer(folder.path());
+    let log = EventLog::open(&folder.path().join("events.jsonl")).unwrap();
+    let (notices, mut receiver) = Notices::new(log, committer.clock);
+    committer.frontier.watch(notices, committer.stop.clone());
+    let away = || FrontierError::Away {
+        place: "postgres://db/crawl".into(),
+        source: "connection refused".into(),
+    };
+    let mut tries = 0;
+    let seeds = committer.frontier.persist(move |frontier| {
+        tries += 1;
+        if tries < 5 {
+            Err(away())
+        } else {
+            frontier.seeds()
+        }
+    });
+    assert_eq!(seeds.await.unwrap().len(), 1);
+    let told = [receiver.try_recv().unwrap(), receiver.try_recv().unwrap()];
+    assert!(
+        matches!(&told[0], Notice::FrontierDown { problem } if problem.contains("db/crawl is away"))
+    );
+    assert_eq!(told[1], Notice::FrontierUp { seconds: 3 });
+    assert!(receiver.try_recv().is_err());
+
+    // A crawl that is to stop gives up after a minute. Other errors are not repeated.
+    committer.stop.ask(Reason::Interrupted);
+    let begun = tokio::time::Instant::now();
+    let failed = committer
+        .frontier
+        .persist(move |_| Err::<(), _>(away()))
+        .await;
+    assert_eq!(failed.unwrap_err().class(), ErrorClass::MayPass);
+    assert!((60..70).contains(&begun.elapsed().as_secs()));
+    let full = || FrontierError::Full { place: "x".into() };
+    let failed = committer
+        .frontier
+        .persist(move |_| Err::<(), _>(full()))
+        .await;
+    assert_eq!(failed.unwrap_err().class(), ErrorClass::Final);
 }
 
 /// An abandoned page reader holds a sender forever.

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use aranha_frontier::{Frontier, FrontierError};
+use aranha_frontier::{ErrorClass, Frontier, FrontierError};
 use aranha_volume::Repairs;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
@@ -206,7 +206,7 @@ impl Node {
         let reason = stop.reason().unwrap_or(Reason::Finished);
         let is_finished = reason == Reason::Finished;
         let status = frontier
-            .call(move |frontier| {
+            .persist(move |frontier| {
                 frontier.flush(now)?;
                 if is_finished {
                     frontier.end_order()?;
@@ -265,7 +265,9 @@ impl Node {
             if let Some(early) = context.policy.schedule.early_visits(now) {
                 let (until, visited_by) = (early.due_by, early.visited_by);
                 self.frontier
-                    .call(move |frontier| frontier.bring_revisits_forward(now, until, visited_by))
+                    .persist(move |frontier| {
+                        frontier.bring_revisits_forward(now, until, visited_by)
+                    })
                     .await?;
             }
         }
@@ -286,12 +288,18 @@ impl Node {
             let now = context.now();
             let (leases, next) = self
                 .frontier
-                .call(move |frontier| {
+                .persist(move |frontier| {
                     let leases = match room {
                         0 => Vec::new(),
-                        room => frontier.check_out(now, "local", room.min(MAX_LEASES))?,
+                        room => frontier.check_out(now, room.min(MAX_LEASES))?,
                     };
-                    Ok::<_, FrontierError>((leases, frontier.status(now)?.next_due))
+                    let next = match frontier.status(now) {
+                        Ok(status) => status.next_due,
+                        // The leases that were just given must not be lost.
+                        Err(error) if error.class() == ErrorClass::MayPass => Some(now),
+                        Err(error) => return Err(error),
+                    };
+                    Ok((leases, next))
                 })
                 .await?;
             for lease in leases {

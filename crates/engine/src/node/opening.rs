@@ -64,6 +64,7 @@ impl Node {
         let committing = Arc::new(AtomicBool::new(false));
         let (submissions, receiver) = channel();
         let (notices, notices_receiver) = Notices::new(events, clock);
+        frontier.watch(notices.clone(), stop.clone());
         let committer = Committer {
             frontier: frontier.clone(),
             archive: archive.clone(),

@@ -39,7 +39,7 @@ impl Node {
             let due = now + PROBLEM_WAIT_MS;
             let (lease, problem) = (failed.lease, failed.problem);
             self.frontier
-                .call(move |frontier| frontier.end_failed_visit(now, lease, &problem, due))
+                .persist(move |frontier| frontier.end_failed_visit(now, lease, &problem, due))
                 .await?;
         }
         Ok(())
@@ -57,7 +57,7 @@ impl Node {
         }
         let mut sites = self
             .frontier
-            .call(|frontier| frontier.problem_sites())
+            .persist(|frontier| frontier.problem_sites())
             .await?;
         sites.retain(|site| second.sites.insert(site.key));
         let Some(last) = sites.iter().map(|site| site.time).max() else {
@@ -68,7 +68,7 @@ impl Node {
         let due = now.max(last + pause);
         let keys: Vec<SiteKey> = sites.iter().map(|site| site.key).collect();
         self.frontier
-            .call(move |frontier| frontier.bring_problem_sites_forward(now, &keys, due))
+            .persist(move |frontier| frontier.bring_problem_sites_forward(now, &keys, due))
             .await?;
         second.until = due + MAX_CHECK_OUT_DELAY_MS;
         Ok(true)

@@ -111,7 +111,7 @@ impl Node {
         if !stalled.is_empty() {
             let now = self.context.now();
             self.frontier
-                .call(move |frontier| frontier.renew(now, &stalled))
+                .persist(move |frontier| frontier.renew(now, &stalled))
                 .await?;
         }
         Ok(())

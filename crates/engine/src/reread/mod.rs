@@ -106,13 +106,14 @@ impl Reread {
         let mut site: Option<SiteReader> = None;
         loop {
             let (next, batch) = frontier
-                .call(move |frontier| {
-                    let batch = frontier.read_records(&mut cursor);
-                    (cursor, batch)
+                .persist(move |frontier| {
+                    let mut next = cursor;
+                    let batch = frontier.read_records(&mut next)?;
+                    Ok((next, batch))
                 })
-                .await;
+                .await?;
             cursor = next;
-            let Some(batch) = batch? else {
+            let Some(batch) = batch else {
                 return Ok(Some(progress));
             };
             if context.control.stop.asked() {
@@ -143,11 +144,11 @@ impl Reread {
             progress.links_to_other_sites += found.pages.outside.len() as u64;
             let (now, pages, seeds) = (context.now(), found.pages, found.seeds);
             progress.queued += frontier
-                .call(move |frontier| {
+                .persist(move |frontier| {
                     if !seeds.is_empty() {
                         frontier.seed(now, &seeds)?;
                     }
-                    frontier.rediscover(now, key, pages)
+                    frontier.rediscover(now, key, &pages)
                 })
                 .await?;
         }

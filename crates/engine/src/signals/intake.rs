@@ -33,7 +33,7 @@ impl Node {
         let now = context.now();
         let claimed = self
             .frontier
-            .call(move |frontier| {
+            .persist(move |frontier| {
                 if !seeds.is_empty() {
                     frontier.seed(now, &seeds)?;
                 }

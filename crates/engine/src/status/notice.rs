@@ -84,6 +84,16 @@ pub enum Notice {
         /// Duration of the outage in seconds.
         seconds: u64,
     },
+    /// The database of the frontier is away. Visits go on, and what they find is recorded when it is back.
+    FrontierDown {
+        /// The error.
+        problem: String,
+    },
+    /// The database of the frontier is back.
+    FrontierUp {
+        /// Duration of the outage in seconds.
+        seconds: u64,
+    },
     /// The system clock is behind the time of an earlier crawl.
     ClockBehind {
         /// By how many seconds.
@@ -156,6 +166,14 @@ impl fmt::Display for Notice {
             Self::DnsUp { seconds } => write!(
                 f,
                 "DNS lookups succeed again after {}; the crawl continues",
+                aranha_units::duration::format(Duration::from_secs(*seconds))
+            ),
+            Self::FrontierDown { problem } => {
+                write!(f, "{problem}; the crawl waits until it is back")
+            }
+            Self::FrontierUp { seconds } => write!(
+                f,
+                "the frontier is back after {}; the crawl continues",
                 aranha_units::duration::format(Duration::from_secs(*seconds))
             ),
             Self::ClockBehind { seconds } => write!(

@@ -50,7 +50,7 @@ pub(crate) struct PageQueue {
 }
 
 /// How the window changes at a check-in.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct QueueReport {
     /// Number of pages at the end of the window that stay in it.
     keep_last: usize,

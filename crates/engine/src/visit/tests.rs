@@ -68,7 +68,7 @@ impl Test {
         std::fs::create_dir_all(collection.frontier()).unwrap();
         let mut frontier = Embedded::open(&collection.frontier(), config.frontier.clone()).unwrap();
         frontier.seed(NOW, &[Seed::of(&url("/"))]).unwrap();
-        let lease = frontier.check_out(NOW, "test", 1).unwrap().remove(0);
+        let lease = frontier.check_out(NOW, 1).unwrap().remove(0);
         let world = World::simulated(NOW, Arc::new(EmptyWeb), Duration::ZERO);
         let (frontier, stop) = (Box::new(frontier), Stop::new());
         let node = Node::open_in(&world, &collection, config, frontier, false, stop).unwrap();

@@ -8,8 +8,8 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::migrations;
-use super::store_error::StoreError;
 use crate::Options;
+use crate::store_error::StoreError;
 
 /// Size of a database page in bytes. It is large enough for the block of one check-in, and so small that a change of
 /// one row of `sites` rewrites few other rows.

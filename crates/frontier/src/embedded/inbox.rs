@@ -7,21 +7,23 @@
 
 use std::path::PathBuf;
 
-use aranha_url::PathKey;
-
-use super::gather::{Gather, GatherPosition, LinkIndexEntry};
+use super::SqliteStore;
 use super::link_run_file::LinkRunWriter;
 use super::link_runs::LinkRun;
 use super::merge::Merge;
-use super::recent_links::RecentLinks;
-use super::sites::SiteRow;
 use super::sites_with_inbox::SitesWithInbox;
-use super::store::Store;
-use super::store_error::StoreError;
-use super::totals::{Count, Totals};
-use super::unique::Unique;
+use super::tables::Sqlite;
 use crate::codec::BlockBuffer;
-use crate::{External, Hop, Options, Outside, Pending};
+use crate::links::gather::{Gather, GatherPosition, LinkIndexEntry};
+use crate::links::outbox::Outbox;
+use crate::links::run_link::RunLink;
+use crate::sites;
+use crate::sites::site_row::SiteRow;
+use crate::sites::tables::Tables as _;
+use crate::sites::totals::Totals;
+use crate::sites::unique::Unique;
+use crate::store_error::StoreError;
+use crate::{External, Options, Outside};
 
 /// Minimum number of links that a check-in writes to the link run in progress. It is small in tests, so that link runs
 /// stay incomplete for some time.
@@ -43,8 +45,8 @@ struct RunInProgress {
 
 /// Gathered links and link runs.
 #[derive(Debug)]
-pub(super) struct Inbox {
-    gather: Gather,
+pub(crate) struct Inbox {
+    outbox: Outbox,
     in_progress: Option<RunInProgress>,
     /// Empty buffer with the allocated memory of the last link run. It is reused for the next one, so that memory use
     /// stays constant.
@@ -53,35 +55,29 @@ pub(super) struct Inbox {
     pub(super) merges: Vec<Merge>,
     /// Files of merged link runs, removed when the merge is durable.
     pub(super) obsolete_files: Vec<PathBuf>,
-    recent: RecentLinks,
     pub(super) receiving_sites: SitesWithInbox,
     unique: Unique,
-    policy: External,
-    home: PathKey,
     run_links: usize,
 }
 
 impl Inbox {
     pub(super) fn new(options: &Options) -> Inbox {
         Inbox {
-            gather: Gather::default(),
+            outbox: Outbox::new(options),
             in_progress: None,
             spare: Gather::default(),
             runs: Vec::new(),
             merges: Vec::new(),
             obsolete_files: Vec::new(),
-            recent: RecentLinks::new(options.recent_links),
             receiving_sites: SitesWithInbox::new(CACHED_SITES),
             unique: Unique::default(),
-            policy: options.external_links,
-            home: PathKey::of("/"),
             run_links: options.run_links.max(1),
         }
     }
 
     /// Read the state from disk, after opening and after a failed transaction.
-    pub(super) fn reload(&mut self, store: &Store) -> Result<(), StoreError> {
-        self.recent.clear();
+    pub(super) fn reload(&mut self, store: &SqliteStore) -> Result<(), StoreError> {
+        self.outbox.recent.clear();
         self.receiving_sites.clear();
         self.merges.clear();
         self.in_progress = None;
@@ -108,12 +104,12 @@ impl Inbox {
             }
             self.in_progress = Some(progress);
         }
-        self.gather = store.journal_read(after, i64::MAX)?;
+        self.outbox.gather = store.journal_read(after, i64::MAX)?;
         Ok(())
     }
 
     /// Remove files that the database does not list.
-    fn remove_unnamed_files(&mut self, store: &Store) -> Result<(), StoreError> {
+    fn remove_unnamed_files(&mut self, store: &SqliteStore) -> Result<(), StoreError> {
         let runs = &self.runs;
         let is_named = |path: &PathBuf| runs.iter().any(|run| store.run_path(run.id) == *path);
         // These files are removed below, unless the database still lists them. The list is cleared, because after a
@@ -132,7 +128,7 @@ impl Inbox {
         }
         if !unnamed.is_empty() {
             // Before the sync, the last durable state of the database may still list these files.
-            store.sync()?;
+            store.tables.sync()?;
         }
         for path in unnamed {
             std::fs::remove_file(&path).map_err(StoreError::at_file(&path))?;
@@ -156,61 +152,39 @@ impl Inbox {
     /// Number of links that are in no link run yet.
     pub(super) fn gathered(&self) -> usize {
         let run = self.in_progress.as_ref();
-        self.gather.links.len() + run.map_or(0, |run| run.gather.links.len() - run.next)
+        self.outbox.gather.links.len() + run.map_or(0, |run| run.gather.links.len() - run.next)
     }
 
     /// Position of the next link, for [`Inbox::journal`].
     pub(super) fn position(&self) -> GatherPosition {
-        self.gather.position()
+        self.outbox.gather.position()
     }
 
     /// Number of bytes gathered since `start`.
     pub(super) fn bytes_since(&self, start: GatherPosition) -> usize {
-        self.gather.bytes_since(start)
-    }
-
-    /// Gather links to other sites, except those sent recently.
-    pub(super) fn send(&mut self, links: &[Outside], totals: &mut Totals) {
-        let before = self.gather.links.len();
-        for link in links {
-            let key = match self.policy {
-                External::HomePage => self.home,
-                External::DeepLink | External::Combined => link.path_key,
-            };
-            if self.recent.insert(link.site_key.0, key.0) {
-                self.gather.push(link, self.policy, self.home);
-            }
-        }
-        totals.add(Count::Links, links.len() as i64);
-        totals.add(Count::Sent, (self.gather.links.len() - before) as i64);
-    }
-
-    /// Gather a link without applying the policy for external links and without the test for recent links. Used for
-    /// seeds of leased sites and for claims.
-    pub(super) fn send_unfiltered(&mut self, link: &Outside) {
-        self.gather.push(link, External::DeepLink, self.home);
+        self.outbox.gather.bytes_since(start)
     }
 
     /// Write the links that were gathered since `start` to the journal.
     pub(super) fn journal(
         &mut self,
-        store: &Store,
+        store: &SqliteStore,
         start: GatherPosition,
         block: &mut BlockBuffer,
     ) -> Result<(), StoreError> {
-        store.journal_append(&mut self.gather, start, block)
+        store.journal_append(&mut self.outbox.gather, start, block)
     }
 
     /// Write links of the link run in progress: twice as many as were just gathered (`links`), so that it is complete
     /// before enough links for the next one are gathered.
     pub(super) fn write_in_pace(
         &mut self,
-        store: &Store,
+        store: &SqliteStore,
         totals: &mut Totals,
         now: i64,
         links: usize,
     ) -> Result<(), StoreError> {
-        if self.gather.is_full(self.run_links) {
+        if self.outbox.gather.is_full(self.run_links) {
             self.write(store, totals, now, usize::MAX)?;
             self.begin_run(store)?;
         }
@@ -221,7 +195,7 @@ impl Inbox {
     /// Write all gathered links.
     pub(super) fn flush(
         &mut self,
-        store: &Store,
+        store: &SqliteStore,
         totals: &mut Totals,
         now: i64,
     ) -> Result<(), StoreError> {
@@ -236,12 +210,12 @@ impl Inbox {
     }
 
     /// Sort the gathered links and begin to write them as a link run.
-    pub(super) fn begin_run(&mut self, store: &Store) -> Result<(), StoreError> {
-        if self.gather.links.is_empty() {
+    pub(super) fn begin_run(&mut self, store: &SqliteStore) -> Result<(), StoreError> {
+        if self.outbox.gather.links.is_empty() {
             return Ok(());
         }
         let next = std::mem::take(&mut self.spare);
-        let mut gather = std::mem::replace(&mut self.gather, next);
+        let mut gather = std::mem::replace(&mut self.outbox.gather, next);
         // The order is by site, then by position, which is the order of arrival.
         gather.links.sort_unstable();
         let run = store.run_create(gather.journal)?;
@@ -258,7 +232,7 @@ impl Inbox {
     /// Write about `links` links of the link run in progress.
     pub(super) fn write(
         &mut self,
-        store: &Store,
+        store: &SqliteStore,
         totals: &mut Totals,
         now: i64,
         links: usize,
@@ -300,7 +274,7 @@ impl Inbox {
     /// Make the site of these links due, and create its row if it is new. Returns false if the policy drops the links.
     fn make_site_due(
         &mut self,
-        store: &Store,
+        store: &SqliteStore,
         totals: &mut Totals,
         now: i64,
         run: &RunInProgress,
@@ -313,24 +287,27 @@ impl Inbox {
         let has_inbox = if self.receiving_sites.has(site) {
             Some(true)
         } else {
-            store.site_inbox(site)?
+            store.tables.site_inbox(site)?
         };
         // The home page policy drops links to known sites, except seeds and claims.
-        if has_inbox.is_some() && self.policy == External::HomePage && !run.has_request(range) {
+        if has_inbox.is_some()
+            && self.outbox.policy == External::HomePage
+            && !run.has_request(range)
+        {
             return Ok(false);
         }
         if has_inbox != Some(true) {
-            let before = store.site(site)?;
+            let before = store.tables.site(site)?;
             let mut row = if let Some(row) = &before {
                 row.clone()
             } else {
                 let first = run.gather.read(entry).ok_or_else(damaged)?;
                 let mut row = SiteRow::new(site, first.name, &first.origin(), run.run - 1);
-                if self.policy == External::Combined {
+                if self.outbox.policy == External::Combined {
                     row.free = now;
                     let link = first.link(run.run, entry.key);
                     let (depth, hop, _, via) = link.fields().ok_or_else(damaged)?;
-                    let home = self.home_page(depth, hop, via);
+                    let home = self.outbox.home_page(depth, hop, via);
                     store.keys_append(&mut row, &[home.key])?;
                     store.queue_append(&mut row, &[home], block)?;
                 }
@@ -346,19 +323,29 @@ impl Inbox {
         self.receiving_sites.insert(site);
         Ok(true)
     }
+}
 
-    /// The home page of a new site, with the depth of the link to the site.
-    fn home_page(&self, depth: u16, hop: Hop, via: &str) -> Pending {
-        Pending {
-            path: "/".to_owned(),
-            key: self.home,
-            depth,
-            site_depth: 0,
-            tries: 0,
-            hop,
-            via: via.to_owned(),
-            past: None,
-        }
+impl sites::tables::Inbox<Sqlite> for Inbox {
+    fn send(&mut self, links: &[Outside], totals: &mut Totals) {
+        self.outbox.send(links, totals);
+    }
+
+    fn send_unfiltered(&mut self, link: &Outside) {
+        self.outbox.send_unfiltered(link);
+    }
+
+    fn read(
+        &mut self,
+        store: &SqliteStore,
+        site: i64,
+        consumed: i64,
+        visit: impl FnMut(RunLink<'_>) -> Option<()>,
+    ) -> Result<i64, StoreError> {
+        store.inbox_walk(&self.runs, self.links_in_progress(), site, consumed, visit)
+    }
+
+    fn on_read(&mut self, site: i64) {
+        self.receiving_sites.remove(site);
     }
 }
 
@@ -374,7 +361,7 @@ impl RunInProgress {
     /// Append the links of one site to the file, without duplicates.
     fn write(
         &mut self,
-        store: &Store,
+        store: &SqliteStore,
         range: std::ops::Range<usize>,
         unique: &mut Unique,
     ) -> Result<(), StoreError> {

@@ -3,12 +3,12 @@
 //!
 //! Entries are deleted when their links are in a complete link run.
 
-use super::gather::{Gather, GatherPosition};
-use super::store::Store;
-use super::store_error::StoreError;
+use super::SqliteStore;
 use crate::codec::BlockBuffer;
+use crate::links::gather::{Gather, GatherPosition};
+use crate::store_error::StoreError;
 
-impl Store {
+impl SqliteStore {
     /// Append the gathered links from `start` on, as one entry.
     pub(super) fn journal_append(
         &self,
@@ -19,7 +19,7 @@ impl Store {
         if !gather.encode_since(start, block) {
             return Ok(());
         }
-        gather.journal = self.insert(
+        gather.journal = self.tables.insert(
             "INSERT INTO journal (links) VALUES (?1)",
             [self.packer.seal_fast(block)],
         )?;
@@ -29,8 +29,9 @@ impl Store {
     /// The links of the entries whose id is greater than `after` and at most `upto`.
     pub(super) fn journal_read(&self, after: i64, upto: i64) -> Result<Gather, StoreError> {
         let mut gather = Gather::default();
-        let mut statement =
-            self.statement("SELECT id, links FROM journal WHERE id > ?1 AND id <= ?2 ORDER BY id")?;
+        let mut statement = self
+            .tables
+            .statement("SELECT id, links FROM journal WHERE id > ?1 AND id <= ?2 ORDER BY id")?;
         let mut rows = statement.query((after, upto))?;
         while let Some(row) = rows.next()? {
             let id = row.get(0)?;
@@ -44,7 +45,8 @@ impl Store {
     }
 
     pub(super) fn journal_delete(&self, upto: i64) -> Result<(), StoreError> {
-        self.run("DELETE FROM journal WHERE id <= ?1", [upto])?;
+        self.tables
+            .run("DELETE FROM journal WHERE id <= ?1", [upto])?;
         Ok(())
     }
 }

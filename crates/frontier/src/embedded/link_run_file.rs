@@ -23,16 +23,12 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use aranha_url::PathKey;
-
 use super::site_filter::SiteFilter;
-use super::store_error::StoreError;
-use crate::Hop;
-use crate::codec::{BlockBuffer, Packer, Reader, put_varint};
+use crate::codec::Packer;
+use crate::links::link_block::{BLOCK, LinkBlockWriter, visit_block};
+use crate::links::run_link::RunLink;
+use crate::store_error::StoreError;
 
-/// A block ends when its text, before compression, has this many bytes. Smaller blocks make a look-up faster; larger
-/// blocks compress better.
-const BLOCK: usize = if cfg!(test) { 256 } else { 4 << 10 };
 /// Number of bytes that are collected for one write to the file.
 const BUFFER: usize = 1 << 18;
 /// Number of bytes between two syncs. A single sync at the end of a large file would block for a second.
@@ -40,28 +36,6 @@ const SYNC_INTERVAL: u64 = 8 << 20;
 const MAGIC: u64 = u64::from_le_bytes(*b"aranha1\n");
 /// Length of the trailer in bytes.
 const TRAILER: usize = 32;
-
-/// A link in a link run.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct RunLink<'a> {
-    /// The link run of level 0 to which the link was first written.
-    pub(super) run: i64,
-    pub(super) key: PathKey,
-    /// Encoded depth, hop and path.
-    pub(super) head: &'a [u8],
-    /// Encoded URL of the page on which the link was found.
-    pub(super) via: &'a [u8],
-}
-
-impl<'a> RunLink<'a> {
-    /// Decode depth, hop, path and via.
-    pub(super) fn fields(&self) -> Option<(u16, Hop, &'a str, &'a str)> {
-        let mut head = Reader::new(self.head);
-        let via = Reader::new(self.via).text()?;
-        let (depth, letter) = (head.number()?, head.byte()?);
-        Some((depth, Hop::from_stored(letter, via)?, head.text()?, via))
-    }
-}
 
 /// First site and offset of a block.
 type BlockIndexEntry = (i64, u64);
@@ -76,17 +50,7 @@ pub(super) struct LinkRunWriter {
     written: u64,
     /// Number of bytes synced.
     synced: u64,
-    block: BlockBuffer,
-    /// The current site.
-    site: i64,
-    /// Encoded links of the current site.
-    body: Vec<u8>,
-    /// Number of links of the current site.
-    count: u64,
-    /// Value of [`RunLink::run`] of the last link of the current site.
-    run: i64,
-    /// First site of the current block.
-    first: Option<i64>,
+    block: LinkBlockWriter,
     index: Vec<BlockIndexEntry>,
     sites: Vec<i64>,
     pub(super) links: i64,
@@ -102,12 +66,7 @@ impl LinkRunWriter {
             buffer: Vec::with_capacity(BUFFER + BLOCK),
             written: 0,
             synced: 0,
-            block: BlockBuffer::default(),
-            site: 0,
-            body: Vec::new(),
-            count: 0,
-            run: 0,
-            first: None,
+            block: LinkBlockWriter::default(),
             index: Vec::new(),
             sites: Vec::new(),
             links: 0,
@@ -122,55 +81,21 @@ impl LinkRunWriter {
         site: i64,
         link: &RunLink<'_>,
     ) -> Result<(), StoreError> {
-        if self.count > 0 && site != self.site {
-            self.end_site();
-            self.end_full_block(packer)?;
-        } else if self.body.len() >= BLOCK {
-            self.end_site();
+        if self.block.is_full(site) {
             self.end_block(packer)?;
         }
-        if self.count == 0 {
-            self.site = site;
-            self.run = 0;
-            self.first.get_or_insert(site);
-            self.block.fixed.extend_from_slice(&site.to_le_bytes());
-            if self.sites.last() != Some(&site) && self.sites.len() <= SiteFilter::MAX_SITES {
-                self.sites.push(site);
-            }
+        let begins = self.block.push(site, link);
+        if begins && self.sites.last() != Some(&site) && self.sites.len() <= SiteFilter::MAX_SITES {
+            self.sites.push(site);
         }
-        put_varint(&mut self.body, (link.run - self.run) as u64);
-        self.body.extend_from_slice(link.head);
-        self.body.extend_from_slice(link.via);
-        self.block
-            .fixed
-            .extend_from_slice(&link.key.0.to_le_bytes());
-        self.run = link.run;
-        self.count += 1;
         self.links += 1;
         Ok(())
     }
 
-    fn end_site(&mut self) {
-        if self.count > 0 {
-            put_varint(&mut self.block.text, self.count);
-            self.block.text.append(&mut self.body);
-            self.count = 0;
-        }
-    }
-
-    fn end_full_block(&mut self, packer: &Packer) -> Result<(), StoreError> {
-        if self.block.text.len() >= BLOCK {
-            self.end_block(packer)?;
-        }
-        Ok(())
-    }
-
     fn end_block(&mut self, packer: &Packer) -> Result<(), StoreError> {
-        if let Some(first) = self.first.take() {
-            let offset = self.written + self.buffer.len() as u64;
+        let offset = self.written + self.buffer.len() as u64;
+        if let Some(first) = self.block.end(packer, &mut self.buffer) {
             self.index.push((first, offset));
-            packer.seal_fast_into(&self.block, &mut self.buffer);
-            self.block.clear();
             if self.buffer.len() >= BUFFER {
                 self.write_buffer()
                     .map_err(StoreError::at_file(&self.path))?;
@@ -193,7 +118,6 @@ impl LinkRunWriter {
     /// Write the last block, the filter, the index and the trailer, and sync the file. After that the database can list
     /// the link run as complete.
     pub(super) fn finish(mut self, packer: &Packer) -> Result<LinkRunFile, StoreError> {
-        self.end_site();
         self.end_block(packer)?;
         let filter = SiteFilter::of(&self.sites);
         let blocks_end = self.written + self.buffer.len() as u64;
@@ -366,60 +290,13 @@ fn read_words(file: &File, start: u64, end: u64) -> io::Result<Vec<u64>> {
     Ok(words.iter().map(|word| u64::from_le_bytes(*word)).collect())
 }
 
-/// Call `visit` for each link of a site in a block. `None` if the block is damaged.
-fn visit_block(
-    text: &[u8],
-    fixed: &[u8],
-    site: i64,
-    visit: &mut impl FnMut(RunLink<'_>) -> Option<()>,
-) -> Option<()> {
-    let (mut text, mut fixed) = (Reader::new(text), Reader::new(fixed));
-    while !text.is_empty() {
-        let count: u64 = text.number()?;
-        let here = fixed.word()? as i64;
-        if here > site {
-            return Some(());
-        }
-        let mut run = 0i64;
-        for _ in 0..count {
-            run = run.checked_add(text.number()?)?;
-            let (head, via) = skip_link(&mut text)?;
-            let key = PathKey(fixed.word()?);
-            if here == site {
-                visit(RunLink {
-                    run,
-                    key,
-                    head,
-                    via,
-                })?;
-            }
-        }
-    }
-    fixed.is_empty().then_some(())
-}
-
-/// Skip a link. Returns its encoded depth, hop and path, and its encoded via.
-pub(super) fn skip_link<'a>(text: &mut Reader<'a>) -> Option<(&'a [u8], &'a [u8])> {
-    let start = text.rest();
-    text.varint()?;
-    text.varint()?;
-    skip_str(text)?;
-    let head = &start[..start.len() - text.rest().len()];
-    Some((head, skip_str(text)?))
-}
-
-/// Skip a string. Returns its encoding.
-pub(super) fn skip_str<'a>(text: &mut Reader<'a>) -> Option<&'a [u8]> {
-    let start = text.rest();
-    let length = text.number()?;
-    text.take(length)?;
-    Some(&start[..start.len() - text.rest().len()])
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::link_run_cursor::LinkRunCursor;
+    use aranha_url::PathKey;
+
     use super::*;
+    use crate::Hop;
     use crate::codec::put_str;
 
     fn write_run(packer: &Packer, path: &Path, sites: i64, links: i64) -> LinkRunFile {

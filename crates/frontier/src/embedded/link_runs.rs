@@ -11,10 +11,11 @@ use std::path::PathBuf;
 
 use rusqlite::params;
 
-use super::gather::Gather;
-use super::link_run_file::{LinkRunFile, RunLink, Scratch};
-use super::store::Store;
-use super::store_error::StoreError;
+use super::SqliteStore;
+use super::link_run_file::{LinkRunFile, Scratch};
+use crate::links::gather::Gather;
+use crate::links::run_link::RunLink;
+use crate::store_error::StoreError;
 
 /// One row of `runs`.
 #[derive(Clone, Debug)]
@@ -38,10 +39,10 @@ impl LinkRun {
     }
 }
 
-impl Store {
+impl SqliteStore {
     /// The folder of the link runs, beside the database.
     pub(super) fn runs_folder(&self) -> PathBuf {
-        self.path.with_extension("runs")
+        self.tables.path.with_extension("runs")
     }
 
     /// The file of a link run.
@@ -51,7 +52,7 @@ impl Store {
 
     /// All link runs, in order of their newest links, oldest first.
     pub(super) fn runs_read(&self) -> Result<Vec<LinkRun>, StoreError> {
-        self.all(
+        self.tables.all(
             "SELECT run, level, last, journal, upto FROM runs ORDER BY last, run",
             [],
             |row| {
@@ -77,11 +78,12 @@ impl Store {
 
     /// Create the row of a new link run. Its number is not reused, unless the transaction is undone.
     pub(super) fn run_create(&self, journal: i64) -> Result<LinkRun, StoreError> {
-        let id = self.insert(
+        let id = self.tables.insert(
             "INSERT INTO runs (level, last, links, bytes, journal, upto) VALUES (0, 0, 0, 0, ?1, ?2)",
             params![journal, i64::MIN],
         )?;
-        self.run("UPDATE runs SET last = run WHERE run = ?1", [id])?;
+        self.tables
+            .run("UPDATE runs SET last = run WHERE run = ?1", [id])?;
         Ok(LinkRun {
             id,
             level: 0,
@@ -98,7 +100,7 @@ impl Store {
             .file
             .as_ref()
             .map_or((0, 0), |file| (file.links(), file.bytes() as i64));
-        self.run(
+        self.tables.run(
             "UPDATE runs SET level = ?2, last = ?3, links = ?4, bytes = ?5, journal = ?6, upto = ?7 WHERE run = ?1",
             params![run.id, run.level, run.last, links, bytes, run.journal, run.upto],
         )?;
@@ -107,7 +109,7 @@ impl Store {
 
     /// Insert the row of a merged link run.
     pub(super) fn run_insert(&self, run: &LinkRun) -> Result<(), StoreError> {
-        self.run(
+        self.tables.run(
             "INSERT INTO runs (run, level, last, links, bytes, journal) VALUES (?1, 0, 0, 0, 0, 0)",
             [run.id],
         )?;
@@ -115,7 +117,7 @@ impl Store {
     }
 
     pub(super) fn run_delete(&self, id: i64) -> Result<(), StoreError> {
-        self.run("DELETE FROM runs WHERE run = ?1", [id])?;
+        self.tables.run("DELETE FROM runs WHERE run = ?1", [id])?;
         Ok(())
     }
 

@@ -18,15 +18,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::JoinHandle;
 
+use super::SqliteStore;
 use super::connection;
 use super::inbox::Inbox;
 use super::link_run_cursor::LinkRunCursor;
 use super::link_run_file::{LinkRunFile, LinkRunWriter};
 use super::link_runs::LinkRun;
-use super::store::Store;
-use super::store_error::StoreError;
-use super::unique::Unique;
+use super::tables::Sqlite;
 use crate::codec::Packer;
+use crate::sites::store::Store;
+use crate::sites::unique::Unique;
+use crate::store_error::StoreError;
 
 /// Number of link runs of a level that are merged into one link run of the next level.
 pub(super) const RUNS_PER_MERGE: usize = if cfg!(test) { 8 } else { 16 };
@@ -96,7 +98,7 @@ impl Inbox {
 
     /// Apply finished merges to the database and start new ones. The caller must have begun a transaction. Waits for a
     /// merge if its level has too many link runs; if `all` is true, waits for every merge.
-    pub(super) fn merge(&mut self, store: &Store, all: bool) -> Result<(), StoreError> {
+    pub(super) fn merge(&mut self, store: &SqliteStore, all: bool) -> Result<(), StoreError> {
         loop {
             let is_late = |merge: &Merge| self.unmerged(merge.level).count() >= MAX_UNMERGED;
             let is_next = |merge: &Merge| all || merge.is_finished() || is_late(merge);
@@ -116,7 +118,7 @@ impl Inbox {
     }
 
     /// Start a merge. Returns false if no thread can be created now.
-    fn start(&mut self, store: &Store, level: i64) -> Result<bool, StoreError> {
+    fn start(&mut self, store: &SqliteStore, level: i64) -> Result<bool, StoreError> {
         let runs: Vec<&LinkRun> = self.unmerged(level).take(RUNS_PER_MERGE).collect();
         let sources = runs.iter().map(|run| run.id).collect();
         let last = runs.iter().map(|run| run.last).max().unwrap_or(0);
@@ -126,7 +128,7 @@ impl Inbox {
         let target = store.run_create(0)?.id;
         store.run_delete(target)?;
         let stop = Arc::new(AtomicBool::new(false));
-        let (database, path) = (store.path.clone(), store.run_path(target));
+        let (database, path) = (store.tables.path.clone(), store.run_path(target));
         let thread_stop = Arc::clone(&stop);
         let thread = std::thread::Builder::new()
             .name("frontier-merge".to_owned())
@@ -149,7 +151,7 @@ impl Inbox {
     /// Replace the sources by the target, in the database and in the list of link runs.
     fn replace(
         &mut self,
-        store: &Store,
+        store: &SqliteStore,
         merge: &Merge,
         file: LinkRunFile,
     ) -> Result<(), StoreError> {
@@ -188,7 +190,7 @@ impl Merge {
 
 /// The state of a merge thread. It has its own read-only connection.
 struct MergeWork {
-    store: Store,
+    store: SqliteStore,
     cursors: Vec<LinkRunCursor>,
     writer: LinkRunWriter,
     consumed: Consumed,
@@ -202,11 +204,8 @@ impl MergeWork {
         sources: Vec<LinkRunFile>,
     ) -> Result<MergeWork, StoreError> {
         let packer = Packer::new().map_err(StoreError::at_file(database))?;
-        let store = Store::new(
-            connection::open_reader(database)?,
-            packer,
-            database.to_owned(),
-        );
+        let db = connection::open_reader(database)?;
+        let store = Store::new(Sqlite::new(db, database.to_owned(), String::new()), packer);
         let cursors = sources
             .into_iter()
             .map(|file| LinkRunCursor::new(&store.packer, file));
@@ -270,9 +269,9 @@ struct Consumed {
 
 impl Consumed {
     /// The newest link run that the site has consumed. The caller must ask for sites in ascending order of their keys.
-    fn of(&mut self, store: &Store, site: i64) -> Result<i64, StoreError> {
+    fn of(&mut self, store: &SqliteStore, site: i64) -> Result<i64, StoreError> {
         if self.sites.last().is_none_or(|(last, _)| *last < site) {
-            self.sites = store.sites_consumed(site, SITES_PER_QUERY)?;
+            self.sites = store.tables.sites_consumed(site, SITES_PER_QUERY)?;
             self.next = 0;
         }
         while let Some((key, consumed)) = self.sites.get(self.next) {

@@ -6,7 +6,7 @@
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use super::store_error::StoreError;
+use crate::store_error::StoreError;
 
 /// Changes a database from one layout to the next.
 type Migration = fn(&Connection) -> Result<(), StoreError>;
@@ -79,7 +79,10 @@ pub(super) fn layout(db: &Connection) -> Result<i64, StoreError> {
 
 fn unknown_layout(found: i64, newest: i64) -> StoreError {
     if found > newest {
-        StoreError::Newer(found)
+        StoreError::Newer {
+            found,
+            known: newest,
+        }
     } else {
         StoreError::Damaged(format!(
             "layout {found}, which no released aranha wrote: start a new crawl"
@@ -123,7 +126,7 @@ mod tests {
             db.pragma_update(None, "user_version", found).expect("sets");
             let error = apply(&db, &[]).expect_err("refused");
             assert_eq!(
-                matches!(error, StoreError::Newer(5)),
+                matches!(error, StoreError::Newer { found: 5, .. }),
                 found == 5,
                 "{error:?}"
             );

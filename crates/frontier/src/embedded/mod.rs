@@ -18,64 +18,36 @@
 //!   sequential. A crash before that loses nothing that was checked in.
 //!
 //! Read first: `schema.sql`, then `checkout.rs` and `checkin.rs`. A link to another site passes through `gather.rs`,
-//! `journal.rs`, `inbox.rs`, `link_runs.rs`, `link_run_file.rs` and `merge.rs`. A page waits in `window.rs`, `queue.rs`
-//! or `later.rs`.
+//! `journal.rs`, `inbox.rs`, `link_runs.rs`, `link_run_file.rs` and `merge.rs`. What happens to a site and its pages is in
+//! `sites/`; `tables.rs` stores its rows and blocks.
 
-mod admission;
-mod blocking;
 mod checkin;
 mod checkout;
-mod claims;
 mod connection;
-mod explain;
-mod facts;
-pub(crate) mod fuzzing;
-mod gather;
 mod inbox;
 mod journal;
-mod keys;
-mod later;
-mod leases;
 mod link_run_cursor;
 mod link_run_file;
 mod link_runs;
 mod lock;
-mod make_due;
 mod merge;
 mod migrations;
-mod page_block;
-mod pages;
-mod problems;
-mod queue;
-mod recent_links;
-mod rediscover;
 mod repair;
-mod seeds;
 mod site_filter;
-mod sites;
 mod sites_with_inbox;
-mod store;
-mod store_error;
-mod totals;
+mod tables;
 mod transaction;
-mod unique;
 mod view;
-mod window;
 
-#[cfg(test)]
-mod model;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use aranha_url::{CanonUrl, SiteKey};
 
-pub use view::{PageEntry, PageFilter, QueuedPage, View};
-
-use crate::codec::{BlockBuffer, Packer};
+use crate::codec::Packer;
 use crate::{
     CheckIn, CheckedIn, Claim, Claimed, Explanation, Frontier, FrontierError, FrontierStatus,
     Lease, LeaseLost, Options, Outside, ProblemSite, RecordBatch, RecordCursor, Rediscovered, Seed,
@@ -83,9 +55,15 @@ use crate::{
 };
 use inbox::Inbox;
 use lock::Lock;
-use store::Store;
-use store_error::StoreError;
-use totals::Totals;
+use tables::Sqlite;
+
+use crate::sites::checkout::MIN_FLUSH_INTERVAL;
+use crate::sites::core::Core;
+use crate::sites::store::Store;
+use crate::sites::tables::Tables as _;
+use crate::store_error::StoreError;
+/// The tables of a collection.
+type SqliteStore = Store<Sqlite>;
 
 /// Name of the database in the folder of the collection.
 const FILE: &str = "frontier.db";
@@ -93,21 +71,9 @@ const FILE: &str = "frontier.db";
 /// The embedded engine: the only writer of its collection.
 #[derive(Debug)]
 pub struct Embedded {
-    /// Declared before `store`, so that it is dropped first: merge threads then close their read-only connections
-    /// before the writer closes. SQLite empties the write-ahead log when the last connection closes, but not if that
-    /// connection is read-only.
-    inbox: Inbox,
-    store: Store,
-    options: Options,
-    totals: Totals,
-    /// Number of leases in force.
-    leased: u64,
-    /// Keys of the problem sites.
-    problems: HashSet<i64>,
+    core: Core<Sqlite>,
     /// When a check-out last began to write gathered links, because no site was due.
     last_flush: Option<i64>,
-    /// Reused buffer for encoding a block.
-    block: BlockBuffer,
     /// Whether the state in memory must be read from the database before the next transaction: after opening, and after
     /// a failed transaction.
     stale: bool,
@@ -129,32 +95,44 @@ impl Embedded {
         })?;
         let db = connection::open_writer(&path, &options).map_err(|error| error.at(&path))?;
         let inbox = Inbox::new(&options);
+        let store = Store::new(Sqlite::new(db, path, options.node_name()), packer);
         let mut engine = Embedded {
-            store: Store::new(db, packer, path),
-            options,
-            totals: Totals::default(),
-            inbox,
-            leased: 0,
-            problems: HashSet::new(),
+            core: Core::new(store, inbox, options),
             last_flush: None,
-            block: BlockBuffer::default(),
             stale: true,
             horizon_changed: true,
             durable: None,
             _lock: lock,
         };
-        let released = engine.transact(true, |engine| engine.release(0, None))?;
+        let released = engine.transact(true, |engine| engine.release(0))?;
         tracing::info!(folder = %folder.display(), released, "frontier opened");
         Ok(engine)
     }
 
-    /// Release the leases of a node, or all leases.
-    fn release(&mut self, now: i64, node: Option<&str>) -> Result<u64, StoreError> {
-        let leases = self.store.leases_of(node)?;
+    /// Release all leases.
+    fn release(&mut self, now: i64) -> Result<u64, StoreError> {
+        let leases = self.core.store.tables.leases()?;
         for lease in &leases {
-            self.reclaim(now, *lease)?;
+            self.core.reclaim(now, *lease)?;
         }
         Ok(leases.len() as u64)
+    }
+
+    /// Run `work`, and write the links that it has sent to the journal.
+    fn journal<T>(
+        &mut self,
+        work: impl FnOnce(&mut Core<Sqlite>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let start = self.core.inbox.position();
+        let result = work(&mut self.core)?;
+        let core = &mut self.core;
+        core.inbox.journal(&core.store, start, &mut core.block)?;
+        Ok(result)
+    }
+
+    /// Adds the path of the database to an error.
+    fn failed(&self, error: StoreError) -> FrontierError {
+        error.at(&self.core.store.tables.path)
     }
 
     /// Write link runs until `budget` is spent, then start and complete merges. Returns true if work is left or a merge
@@ -163,32 +141,35 @@ impl Embedded {
         /// Number of links that are written between two checks of the budget.
         const STEP: usize = if cfg!(test) { 2 } else { 2000 };
         let begun = Instant::now();
-        while self.inbox.is_writing() {
-            self.inbox.write(&self.store, &mut self.totals, now, STEP)?;
+        let core = &mut self.core;
+        while core.inbox.is_writing() {
+            core.inbox.write(&core.store, &mut core.totals, now, STEP)?;
             if begun.elapsed() >= budget {
                 return Ok(true);
             }
         }
-        self.inbox.merge(&self.store, budget == Duration::MAX)?;
-        Ok(self.inbox.is_merging())
+        core.inbox.merge(&core.store, budget == Duration::MAX)?;
+        Ok(core.inbox.is_merging())
     }
 }
 
 impl Frontier for Embedded {
     fn seed(&mut self, now: i64, seeds: &[Seed]) -> Result<Seeded, FrontierError> {
-        self.transact(true, |engine| engine.add_seeds(now, seeds))
+        self.transact(true, |engine| {
+            engine.journal(|core| core.add_seeds(now, seeds))
+        })
     }
 
     fn make_due(&mut self, now: i64, seeds: &[Seed]) -> Result<(), FrontierError> {
-        self.transact(true, |engine| engine.make_sites_due(now, seeds))
+        self.transact(true, |engine| engine.core.make_sites_due(now, seeds))
     }
 
     fn make_all_due(&mut self, now: i64, order: &VisitOrder) -> Result<i64, FrontierError> {
-        let began = self.transact(true, |engine| engine.begin_order(now, order))?;
+        let began = self.transact(true, |engine| engine.core.begin_order(now, order))?;
         let mut after = None;
         loop {
             after = self.transact(true, |engine| {
-                engine.make_next_sites_due(now, order, began, after)
+                engine.core.make_next_sites_due(now, order, began, after)
             })?;
             if after.is_none() {
                 return Ok(began);
@@ -197,7 +178,7 @@ impl Frontier for Embedded {
     }
 
     fn end_order(&mut self) -> Result<(), FrontierError> {
-        self.transact(true, |engine| engine.store.end_order())
+        self.transact(true, |engine| engine.core.store.end_order())
     }
 
     fn bring_revisits_forward(
@@ -209,7 +190,9 @@ impl Frontier for Embedded {
         let mut after = None;
         loop {
             after = self.transact(true, |engine| {
-                engine.bring_next_sites_forward(now, until, visited_by, after)
+                engine
+                    .core
+                    .bring_next_sites_forward(now, until, visited_by, after)
             })?;
             if after.is_none() {
                 return Ok(());
@@ -221,18 +204,25 @@ impl Frontier for Embedded {
         &self,
         cursor: &mut RecordCursor,
     ) -> Result<Option<RecordBatch>, FrontierError> {
-        self.store
+        self.core
+            .store
             .records_after(cursor)
-            .map_err(|error| error.at(&self.store.path))
+            .map_err(|error| self.failed(error))
     }
 
     fn rediscover(
         &mut self,
         now: i64,
         site: SiteKey,
-        found: Rediscovered,
+        found: &Rediscovered,
     ) -> Result<u64, FrontierError> {
-        self.transact(true, |engine| engine.admit_rediscovered(now, site, &found))
+        self.transact(true, |engine| {
+            let (start, links) = (engine.core.inbox.position(), found.outside.len());
+            let queued = engine.core.admit_rediscovered(now, site, found)?;
+            engine.write_links(now, start, links)?;
+            engine.core.inbox.merge(&engine.core.store, false)?;
+            Ok(queued)
+        })
     }
 
     fn claim(
@@ -241,31 +231,27 @@ impl Frontier for Embedded {
         claims: &[(Outside, Claim)],
         weigh: fn(&SiteFacts, u8) -> f64,
     ) -> Result<Claimed, FrontierError> {
-        self.transact(true, |engine| engine.apply_claims(now, claims, weigh))
+        self.transact(true, |engine| {
+            engine.journal(|core| core.apply_claims(now, claims, weigh))
+        })
     }
 
     fn revisit_until(&mut self, horizon: i64) {
-        self.store.horizon = horizon;
+        self.core.store.horizon = horizon;
         self.horizon_changed = true;
     }
 
     fn seeds(&self) -> Result<Vec<String>, FrontierError> {
-        self.store
-            .seeds_read()
-            .map_err(|error| error.at(&self.store.path))
+        let seeds = self.core.store.tables.seeds();
+        seeds.map_err(|error| self.failed(error))
     }
 
-    fn check_out(
-        &mut self,
-        now: i64,
-        node: &str,
-        room: usize,
-    ) -> Result<Vec<Lease>, FrontierError> {
+    fn check_out(&mut self, now: i64, room: usize) -> Result<Vec<Lease>, FrontierError> {
         if room == 0 {
             return Ok(Vec::new());
         }
         let begun = Instant::now();
-        let leases = self.transact(false, |engine| engine.lease_due_sites(now, node, room))?;
+        let leases = self.transact(false, |engine| engine.lease_due_sites(now, room))?;
         let ms = begun.elapsed().as_millis() as u64;
         tracing::debug!(sites = leases.len(), room, ms, "check-out");
         Ok(leases)
@@ -296,10 +282,15 @@ impl Frontier for Embedded {
 
     fn renew(&mut self, now: i64, leases: &[u64]) -> Result<Vec<LeaseLost>, FrontierError> {
         self.transact(false, |engine| {
-            let expires = engine.expiry(now);
+            let expires = engine.core.expiry(now);
             let mut lost = Vec::new();
             for lease in leases {
-                if !engine.store.lease_renew(*lease as i64, expires)? {
+                if !engine
+                    .core
+                    .store
+                    .tables
+                    .lease_renew(*lease as i64, expires)?
+                {
                     lost.push(LeaseLost { lease: *lease });
                 }
             }
@@ -307,8 +298,8 @@ impl Frontier for Embedded {
         })
     }
 
-    fn release_all(&mut self, now: i64, node: &str) -> Result<u64, FrontierError> {
-        self.transact(true, |engine| engine.release(now, Some(node)))
+    fn release_all(&mut self, now: i64) -> Result<u64, FrontierError> {
+        self.transact(true, |engine| engine.release(now))
     }
 
     fn end_failed_visit(
@@ -319,14 +310,13 @@ impl Frontier for Embedded {
         due: i64,
     ) -> Result<bool, FrontierError> {
         self.transact(true, |engine| {
-            engine.end_failed_visit(now, lease, problem, due)
+            engine.core.end_failed_visit(now, lease, problem, due)
         })
     }
 
     fn problem_sites(&self) -> Result<Vec<ProblemSite>, FrontierError> {
-        self.store
-            .problems_read()
-            .map_err(|error| error.at(&self.store.path))
+        let problems = self.core.store.tables.problems();
+        problems.map_err(|error| self.failed(error))
     }
 
     fn bring_problem_sites_forward(
@@ -336,19 +326,18 @@ impl Frontier for Embedded {
         due: i64,
     ) -> Result<(), FrontierError> {
         self.transact(true, |engine| {
-            engine.bring_problem_sites_forward(now, sites, due)
+            engine.core.bring_problem_sites_forward(now, sites, due)
         })
     }
 
     fn status(&self, now: i64) -> Result<FrontierStatus, FrontierError> {
-        let mut status = self
-            .store
-            .status()
-            .map_err(|error| error.at(&self.store.path))?;
-        status.sites.problems = self.problems.len() as u64;
+        let store = &self.core.store;
+        let status = store.tables.status(store.horizon);
+        let mut status = status.map_err(|error| self.failed(error))?;
+        status.sites.problems = store.tables.problem_count();
         if status.links_gathered > 0 {
             let flush = match self.last_flush {
-                Some(last) if self.leased > 0 => last.saturating_add(checkout::MIN_FLUSH_INTERVAL),
+                Some(last) if self.core.leased > 0 => last.saturating_add(MIN_FLUSH_INTERVAL),
                 _ => now,
             };
             status.next_due = Some(status.next_due.map_or(flush, |due| due.min(flush)));
@@ -357,23 +346,23 @@ impl Frontier for Embedded {
     }
 
     fn explain(&self, url: &CanonUrl) -> Result<Explanation, FrontierError> {
-        self.store
-            .explain(url)
-            .map_err(|error| error.at(&self.store.path))
+        let found = self.core.store.explain(url);
+        found.map_err(|error| self.failed(error))
     }
 
     fn block(&mut self, now: i64, site: &str) -> Result<bool, FrontierError> {
-        self.transact(true, |engine| engine.set_blocked(now, site, true))
+        self.transact(true, |engine| engine.core.set_blocked(now, site, true))
     }
 
     fn unblock(&mut self, now: i64, site: &str) -> Result<bool, FrontierError> {
-        self.transact(true, |engine| engine.set_blocked(now, site, false))
+        self.transact(true, |engine| engine.core.set_blocked(now, site, false))
     }
 
     fn tidy(&mut self, now: i64, budget: Duration) -> Result<bool, FrontierError> {
-        let merging = self.inbox.is_merging();
+        let inbox = &self.core.inbox;
+        let merging = inbox.is_merging();
         let wait = merging && budget == Duration::MAX;
-        if !(self.stale || self.inbox.is_writing() || self.inbox.has_merge_work() || wait) {
+        if !(self.stale || inbox.is_writing() || inbox.has_merge_work() || wait) {
             return Ok(merging);
         }
         self.transact(false, |engine| engine.work(now, budget))
@@ -381,7 +370,8 @@ impl Frontier for Embedded {
 
     fn flush(&mut self, now: i64) -> Result<(), FrontierError> {
         self.transact(true, |engine| {
-            engine.inbox.flush(&engine.store, &mut engine.totals, now)
+            let core = &mut engine.core;
+            core.inbox.flush(&core.store, &mut core.totals, now)
         })
     }
 }

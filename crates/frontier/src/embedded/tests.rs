@@ -9,10 +9,11 @@ use tempfile::TempDir;
 
 use super::merge::RUNS_PER_MERGE;
 use super::*;
+use crate::suite::model::model;
 use crate::suite::{
     EngineFactory, everything, link, page, record, release, seed, small, suite, url,
 };
-use crate::{Outcome, SiteEntry, Then, WindowUpdate};
+use crate::{Outcome, PageFilter, SiteEntry, Then, View, WindowUpdate};
 
 pub(crate) struct Folder(TempDir);
 
@@ -33,9 +34,14 @@ impl EngineFactory for Folder {
     fn open(&self, options: Options) -> Embedded {
         Embedded::open(self.0.path(), options).expect("opens")
     }
+
+    fn view(&self) -> View {
+        View::open(self.0.path()).expect("opens")
+    }
 }
 
 suite!(Folder::new());
+model!(Folder::new(), 24);
 
 #[test]
 fn a_collection_has_one_writer() {
@@ -80,7 +86,7 @@ fn readers_see_the_committed_state() {
     let seeds = ["https://a.example/", "https://www.b.example/x"].map(seed);
     frontier.seed(0, &seeds).expect("seeds");
     for round in 0..3 {
-        for lease in frontier.check_out(round, "n", 9).expect("succeeds") {
+        for lease in frontier.check_out(round, 9).expect("succeeds") {
             let mut entry = release(&lease, round + 1);
             entry.window = WindowUpdate::Replace(lease.pending.clone());
             entry.done = vec![record(
@@ -156,7 +162,7 @@ fn a_failed_transaction_changes_nothing() {
     frontier
         .seed(0, &[seed("https://a.example/")])
         .expect("seeds");
-    let lease = frontier.check_out(0, "n", 1).expect("succeeds").remove(0);
+    let lease = frontier.check_out(0, 1).expect("succeeds").remove(0);
     let entry = || {
         let mut entry = release(&lease, 1);
         entry.done = vec![record(&lease.pending[0], 1, Outcome::Answer(200))];
@@ -165,12 +171,16 @@ fn a_failed_transaction_changes_nothing() {
     };
     // Simulate a full disk: limit the database to its current size.
     let pages: i64 = frontier
+        .core
         .store
+        .tables
         .db
         .pragma_query_value(None, "page_count", |row| row.get(0))
         .expect("counts");
     frontier
+        .core
         .store
+        .tables
         .db
         .pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))
         .expect("limits");
@@ -186,12 +196,14 @@ fn a_failed_transaction_changes_nothing() {
     assert!(matches!(error, FrontierError::Full { .. }), "{error}");
     assert_eq!(frontier.status(1).expect("status").pages, before.pages);
     frontier
+        .core
         .store
+        .tables
         .db
         .pragma_update_and_check(None, "max_page_count", 1_000_000, |_| Ok(()))
         .expect("limits");
     frontier.check_in(1, vec![entry()]).expect("stored");
-    let leases = frontier.check_out(1000, "n", 9).expect("succeeds");
+    let leases = frontier.check_out(1000, 9).expect("succeeds");
     assert_eq!(
         leases.len(),
         1,
@@ -207,7 +219,7 @@ fn blocks_of_keys_are_merged() {
     frontier
         .seed(0, &[seed("https://a.example/")])
         .expect("seeds");
-    let lease = frontier.check_out(0, "n", 1).expect("succeeds").remove(0);
+    let lease = frontier.check_out(0, 1).expect("succeeds").remove(0);
     // The call of `seed` wrote the first block.
     for round in 2..=200u64 {
         let mut entry = release(&lease, 1);
@@ -216,7 +228,9 @@ fn blocks_of_keys_are_merged() {
         entry.then = Then::Keep { want: 0 };
         frontier.check_in(1, vec![entry]).expect("stored");
         let blocks: i64 = frontier
+            .core
             .store
+            .tables
             .first("SELECT count(*) FROM keys", [], |row| row.get(0))
             .expect("counts")
             .expect("a row");
@@ -225,7 +239,7 @@ fn blocks_of_keys_are_merged() {
     }
     drop(frontier);
     let mut frontier = folder.open(small());
-    let lease = frontier.check_out(2, "n", 1).expect("succeeds").remove(0);
+    let lease = frontier.check_out(2, 1).expect("succeeds").remove(0);
     let known: std::collections::BTreeSet<_> = lease.known.iter().collect();
     assert_eq!((known.len(), lease.known.len()), (399, 399));
 }
@@ -234,7 +248,9 @@ fn blocks_of_keys_are_merged() {
 fn held_blocks(frontier: &Embedded) -> (i64, i64) {
     let sql = "SELECT count(*), coalesce(sum(count), 0) FROM held";
     let found = frontier
+        .core
         .store
+        .tables
         .first(sql, [], |row| Ok((row.get(0)?, row.get(1)?)));
     found.expect("counts").expect("a row")
 }
@@ -246,7 +262,7 @@ fn a_window_is_appended_or_rewritten() {
     frontier
         .seed(0, &[seed("https://a.example/")])
         .expect("seeds");
-    let lease = frontier.check_out(0, "n", 1).expect("succeeds").remove(0);
+    let lease = frontier.check_out(0, 1).expect("succeeds").remove(0);
     assert_eq!(held_blocks(&frontier), (1, 1));
     let mut next = 0;
     let mut check_in = |frontier: &mut Embedded, keep_last: usize, new: u32| {
@@ -287,7 +303,7 @@ fn a_window_is_appended_or_rewritten() {
     assert_eq!(check_in(&mut frontier, 0, 1), (1, 1), "new chain");
     drop(frontier);
     let mut frontier = folder.open(small());
-    let lease = frontier.check_out(2, "n", 1).expect("succeeds").remove(0);
+    let lease = frontier.check_out(2, 1).expect("succeeds").remove(0);
     assert_eq!(lease.pending, [page(&format!("/{}", next - 1))]);
     assert_eq!(held_blocks(&frontier), (1, 1), "unchanged by the check-out");
 }
@@ -308,8 +324,8 @@ fn a_damaged_window_is_an_error() {
         frontier
             .seed(0, &[seed("https://a.example/")])
             .expect("seeds");
-        frontier.store.run(damage, []).expect("damages");
-        let error = frontier.check_out(1, "n", 1).expect_err("damaged");
+        frontier.core.store.tables.run(damage, []).expect("damages");
+        let error = frontier.check_out(1, 1).expect_err("damaged");
         assert!(matches!(error, FrontierError::Damaged { .. }), "{error}");
     }
 }
@@ -319,7 +335,7 @@ fn a_damaged_window_is_an_error() {
 fn send_links(frontier: &mut Embedded, rounds: Range<u64>, links: u64) {
     for round in rounds {
         let now = round as i64 * 10_000;
-        let lease = frontier.check_out(now, "n", 1).expect("succeeds").remove(0);
+        let lease = frontier.check_out(now, 1).expect("succeeds").remove(0);
         assert_eq!(lease.site, "a.example");
         let mut entry = release(&lease, now);
         entry.window = WindowUpdate::Replace(lease.pending.clone());
@@ -410,14 +426,14 @@ fn a_large_inbox_is_admitted_in_order() {
     frontier
         .seed(0, &[seed("https://a.example/")])
         .expect("seeds");
-    let lease = frontier.check_out(0, "n", 1).expect("succeeds").remove(0);
+    let lease = frontier.check_out(0, 1).expect("succeeds").remove(0);
     let mut entry = release(&lease, 0);
     entry.outside = (0..3000)
         .map(|number| link(&format!("https://b.example/{number}")))
         .collect();
     frontier.check_in(0, vec![entry]).expect("succeeds");
     frontier.flush(0).expect("flushes");
-    let mut leases = frontier.check_out(1, "n", 2).expect("succeeds");
+    let mut leases = frontier.check_out(1, 2).expect("succeeds");
     leases.retain(|lease| lease.site == "b.example");
     let lease = leases.remove(0);
     assert_eq!((lease.known.len(), lease.has_more), (3000, true));
@@ -450,7 +466,7 @@ fn making_a_site_due_reads_only_its_retries() {
     frontier
         .seed(0, std::slice::from_ref(&home))
         .expect("seeds");
-    let lease = frontier.check_out(0, "n", 1).expect("succeeds").remove(0);
+    let lease = frontier.check_out(0, 1).expect("succeeds").remove(0);
     let mut entry = release(&lease, 1);
     for number in 0..1000i64 {
         let page = crate::suite::page(&format!("/{number}"));
@@ -464,14 +480,16 @@ fn making_a_site_due_reads_only_its_retries() {
     }
     frontier.check_in(1, vec![entry]).expect("succeeds");
     let changed = frontier
+        .core
         .store
+        .tables
         .run("UPDATE later SET pages = x'00' WHERE again = 1", [])
         .expect("damages");
     assert!(changed > 1, "several blocks");
     frontier
         .make_due(10, &[home, seed("https://a.example/other")])
         .expect("makes due");
-    let lease = frontier.check_out(10, "n", 1).expect("succeeds").remove(0);
+    let lease = frontier.check_out(10, 1).expect("succeeds").remove(0);
     let entry = crate::CheckIn {
         then: Then::Keep { want: 1000 },
         ..release(&lease, 10)

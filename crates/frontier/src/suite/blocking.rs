@@ -25,7 +25,7 @@ pub(crate) fn a_trap_is_blocked_until_it_is_unblocked(factory: &impl EngineFacto
     let status = frontier.status(3).expect("status");
     assert_eq!((status.pages.queued, status.pages.blocked), (0, 2));
     assert_eq!((status.sites.blocked, status.next_due), (1, None));
-    assert_eq!(frontier.check_out(3, "n", 9).expect("checks out"), []);
+    assert_eq!(frontier.check_out(3, 9).expect("checks out"), []);
     drop(frontier);
     let mut frontier = factory.open(small());
     assert!(frontier.unblock(4, "a.example").expect("unblocks"));
@@ -45,12 +45,7 @@ pub(crate) fn a_blocked_site_is_not_leased(factory: &impl EngineFactory) {
     assert!(frontier.block(1, "a.example").expect("blocks"));
     assert!(!frontier.block(1, "a.example").expect("blocks"));
     assert!(frontier.block(1, "never-seen.example").expect("blocks"));
-    assert!(
-        frontier
-            .check_out(2, "n", 9)
-            .expect("checks out")
-            .is_empty()
-    );
+    assert!(frontier.check_out(2, 9).expect("checks out").is_empty());
     assert_eq!(frontier.status(2).expect("status").sites.blocked, 2);
     assert!(frontier.unblock(3, "a.example").expect("unblocks"));
     assert!(!frontier.unblock(3, "b.example").expect("unblocks"));
@@ -62,12 +57,7 @@ pub(crate) fn a_blocked_site_is_not_leased(factory: &impl EngineFactory) {
     entry.then = Then::Keep { want: 5 };
     assert!(accept(&mut frontier, 6, entry).released);
     frontier.flush(7).expect("flushes");
-    assert!(
-        frontier
-            .check_out(9000, "n", 9)
-            .expect("checks out")
-            .is_empty()
-    );
+    assert!(frontier.check_out(9000, 9).expect("checks out").is_empty());
     let status = frontier.status(9000).expect("status");
     assert_eq!(
         (status.sites.blocked, status.records, status.next_due),

@@ -15,12 +15,7 @@ pub(crate) fn a_seed_is_leased_once(factory: &impl EngineFactory) {
     assert_eq!(lease.pending[0].hop, Hop::Seed);
     assert_eq!(lease.known, [PathKey::of("/x")]);
     assert!(lease.seed && !lease.has_more);
-    assert!(
-        frontier
-            .check_out(11, "other", 9)
-            .expect("checks out")
-            .is_empty()
-    );
+    assert!(frontier.check_out(11, 9).expect("checks out").is_empty());
     let status = frontier.status(11).expect("status");
     assert_eq!(
         (status.sites.leased, status.sites.waiting, status.seeds),
@@ -44,12 +39,7 @@ pub(crate) fn a_seed_is_leased_once(factory: &impl EngineFactory) {
     assert_eq!(frontier.seeds().expect("seeds"), ["https://a.example/x"]);
     let again = frontier.seed(30, &seeds[..1]).expect("seeds");
     assert_eq!(again, Seeded { added: 0, known: 1 });
-    assert!(
-        frontier
-            .check_out(31, "node", 9)
-            .expect("checks out")
-            .is_empty()
-    );
+    assert!(frontier.check_out(31, 9).expect("checks out").is_empty());
 }
 
 pub(crate) fn seeds_come_first_then_the_longest_wait(factory: &impl EngineFactory) {
@@ -65,10 +55,10 @@ pub(crate) fn seeds_come_first_then_the_longest_wait(factory: &impl EngineFactor
     frontier.flush(100).expect("flushes");
     // A due seed site without page records is leased before a site that was found by links and has waited longer.
     assert_eq!(
-        sites(&frontier.check_out(400, "n", 0).expect("checks out")),
+        sites(&frontier.check_out(400, 0).expect("checks out")),
         [""; 0]
     );
-    let both = frontier.check_out(600, "n", 5).expect("checks out");
+    let both = frontier.check_out(600, 5).expect("checks out");
     assert_eq!(sites(&both), ["s1.example", "late.example"]);
     for (lease, due) in both.iter().zip([900, 800]) {
         let mut entry = release(lease, due);
@@ -76,18 +66,13 @@ pub(crate) fn seeds_come_first_then_the_longest_wait(factory: &impl EngineFactor
         accept(&mut frontier, 700, entry);
     }
     assert_eq!(frontier.status(700).expect("status").next_due, Some(800));
-    assert!(
-        frontier
-            .check_out(799, "n", 5)
-            .expect("checks out")
-            .is_empty()
-    );
+    assert!(frontier.check_out(799, 5).expect("checks out").is_empty());
     assert_eq!(
-        sites(&frontier.check_out(800, "n", 5).expect("checks out")),
+        sites(&frontier.check_out(800, 5).expect("checks out")),
         ["late.example"]
     );
     assert_eq!(
-        sites(&frontier.check_out(900, "n", 5).expect("checks out")),
+        sites(&frontier.check_out(900, 5).expect("checks out")),
         ["s1.example"]
     );
 }
@@ -109,7 +94,7 @@ pub(crate) fn a_visited_seed_has_no_precedence(factory: &impl EngineFactory) {
     frontier
         .seed(550, &[seed("https://new.example/")])
         .expect("seeds");
-    let all = frontier.check_out(600, "n", 5).expect("checks out");
+    let all = frontier.check_out(600, 5).expect("checks out");
     assert_eq!(sites(&all), ["new.example", "found.example", "s.example"]);
     assert!(all[2].seed, "the site is still a seed");
 }
@@ -123,7 +108,7 @@ pub(crate) fn the_longest_wait_comes_first(factory: &impl EngineFactory) {
     ]
     .map(seed);
     frontier.seed(0, &seeds).expect("seeds");
-    let leases = frontier.check_out(0, "n", 3).expect("checks out");
+    let leases = frontier.check_out(0, 3).expect("checks out");
     for (lease, due) in leases.iter().zip([30, 10, 20]) {
         let mut entry = release(lease, due);
         entry.window = WindowUpdate::Replace(lease.pending.clone());
@@ -131,7 +116,7 @@ pub(crate) fn the_longest_wait_comes_first(factory: &impl EngineFactory) {
     }
     let first = leases[1].site.clone();
     let then = leases[2].site.clone();
-    let again = frontier.check_out(40, "n", 2).expect("checks out");
+    let again = frontier.check_out(40, 2).expect("checks out");
     assert_eq!(sites(&again), [first, then]);
 }
 
@@ -143,13 +128,13 @@ pub(crate) fn a_lost_lease_does_not_affect_the_rest_of_the_batch(factory: &impl 
     let mut frontier = factory.open(options);
     let seeds = [seed("https://a.example/"), seed("https://b.example/")];
     frontier.seed(0, &seeds).expect("seeds");
-    let leases = frontier.check_out(0, "n", 2).expect("checks out");
+    let leases = frontier.check_out(0, 2).expect("checks out");
     assert_eq!(
         frontier.renew(900, &[leases[1].id, 77]).expect("renews"),
         [LeaseLost { lease: 77 }]
     );
     assert_eq!(frontier.status(900).expect("status").next_due, Some(1000));
-    let taken = frontier.check_out(1500, "m", 2).expect("checks out");
+    let taken = frontier.check_out(1500, 2).expect("checks out");
     assert_eq!(sites(&taken), [leases[0].site.as_str()]);
     assert_eq!(taken[0].pending, leases[0].pending);
     let batch = leases.iter().map(|lease| finish(lease, 1600)).collect();
@@ -163,7 +148,7 @@ pub(crate) fn a_lost_lease_does_not_affect_the_rest_of_the_batch(factory: &impl 
     assert!(replies[1].is_ok());
     assert_eq!(frontier.status(1700).expect("status").records, 1);
     accept(&mut frontier, 1800, finish(&taken[0], 1750));
-    assert_eq!(frontier.release_all(1900, "m").expect("releases"), 0);
+    assert_eq!(frontier.release_all(1900).expect("releases"), 0);
 }
 
 pub(crate) fn leases_are_released_when_the_frontier_is_opened(factory: &impl EngineFactory) {
@@ -187,7 +172,7 @@ pub(crate) fn leases_are_released_when_the_frontier_is_opened(factory: &impl Eng
     accept(&mut frontier, 2, entry);
     drop(frontier);
     let mut frontier = factory.open(small());
-    let leases = frontier.check_out(30, "n", 9).expect("checks out");
+    let leases = frontier.check_out(30, 9).expect("checks out");
     assert_eq!(sites(&leases), ["a.example", "b.example"]);
     assert_eq!(leases[0].due, 1, "due since its check-out");
     assert_eq!(paths(&leases[0].pending), ["/1", "/2"]);

@@ -141,7 +141,7 @@ pub(crate) fn a_claim_of_full_weight_makes_the_page_due(factory: &impl EngineFac
     let pages = frontier.status(200).expect("status").pages;
     assert_eq!((pages.retry, pages.revisit), (4, 1));
     // The courtesy pause is kept.
-    assert_eq!(frontier.check_out(299, "n", 9).expect("checks out"), []);
+    assert_eq!(frontier.check_out(299, 9).expect("checks out"), []);
     let lease = one(&mut frontier, 300);
     let mut found = paths(&lease.pending);
     found.sort_unstable();
@@ -155,7 +155,7 @@ pub(crate) fn a_claim_of_full_weight_makes_the_page_due(factory: &impl EngineFac
     };
     assert_eq!((claim_of("/far"), claim_of("/away")), (Some(6), None));
     accept(&mut frontier, 310, finish(&lease, 310));
-    assert_eq!(frontier.check_out(400, "n", 9).expect("checks out"), []);
+    assert_eq!(frontier.check_out(400, 9).expect("checks out"), []);
     // `make_all_due` includes pages that were never fetched, and pages without a next visit.
     frontier.revisit_until(400);
     frontier

@@ -30,7 +30,7 @@ pub(crate) fn links_reach_their_site_once(factory: &impl EngineFactory) {
     ];
     accept(&mut frontier, 1002, entry);
     frontier.flush(1002).expect("flushes");
-    let leases = frontier.check_out(3000, "n", 9).expect("checks out");
+    let leases = frontier.check_out(3000, 9).expect("checks out");
     // The only link to a.example leads to a known page, so this site is not leased.
     assert_eq!(sites(&leases), ["b.example"]);
     assert_eq!(paths(&leases[0].pending), ["/4"]);
@@ -46,7 +46,7 @@ pub(crate) fn a_site_with_only_known_links_is_not_leased(factory: &impl EngineFa
     let names: Vec<String> = (0..40).map(|n| format!("https://s{n}.example/")).collect();
     let seeds: Vec<Seed> = names.iter().map(|name| seed(name)).collect();
     frontier.seed(0, &seeds).expect("seeds");
-    let leases = frontier.check_out(0, "n", 40).expect("checks out");
+    let leases = frontier.check_out(0, 40).expect("checks out");
     for lease in &leases {
         let mut entry = finish(lease, 1);
         entry.outside = names.iter().map(|name| link(name)).collect();
@@ -56,12 +56,7 @@ pub(crate) fn a_site_with_only_known_links_is_not_leased(factory: &impl EngineFa
     // The work of one call is bounded, so several calls may be needed until `next_due` is `None`.
     for call in 0.. {
         assert!(call < 40, "too many calls");
-        assert!(
-            frontier
-                .check_out(1000, "n", 1)
-                .expect("checks out")
-                .is_empty()
-        );
+        assert!(frontier.check_out(1000, 1).expect("checks out").is_empty());
         if frontier.status(1000).expect("status").next_due.is_none() {
             break;
         }
@@ -88,7 +83,7 @@ fn external(factory: &impl EngineFactory, policy: External, expected: &[&str]) {
     .to_vec();
     accept(&mut frontier, 2, entry);
     frontier.flush(3).expect("flushes");
-    let leases = frontier.check_out(4, "n", 9).expect("checks out");
+    let leases = frontier.check_out(4, 9).expect("checks out");
     let mut found: Vec<String> = leases
         .iter()
         .flat_map(|lease| {
@@ -192,7 +187,7 @@ pub(crate) fn a_claimed_page_passes_the_home_page_policy(factory: &impl EngineFa
         }
     );
     frontier.flush(2000).expect("flushes");
-    let leases = frontier.check_out(3000, "n", 9).expect("checks out");
+    let leases = frontier.check_out(3000, 9).expect("checks out");
     let found: BTreeMap<_, _> = leases
         .iter()
         .map(|lease| (lease.site.as_str(), paths(&lease.pending)))
@@ -214,7 +209,7 @@ pub(crate) fn merging_loses_nothing(factory: &impl EngineFactory) {
                    now: i64,
                    room: usize,
                    found: &mut BTreeMap<String, BTreeSet<String>>| {
-        let leases = frontier.check_out(now, "n", room).expect("checks out");
+        let leases = frontier.check_out(now, room).expect("checks out");
         for mut lease in leases.iter().cloned() {
             loop {
                 for page in &lease.pending {

@@ -1,6 +1,6 @@
 //! Tests that every storage engine must pass. They check what the documentation of the trait [`Frontier`] promises.
 //!
-//! The test module of an engine implements [`EngineFactory`] and calls [`suite!`]. Each test gets an empty collection.
+//! The test module of an engine implements [`EngineFactory`] and calls [`suite!`] and [`model::model!`]. Each test gets an empty collection.
 //! If the engine is dropped and the collection is opened again, it must have the same content, and all leases must be
 //! released.
 
@@ -9,6 +9,7 @@ pub(crate) mod checkout;
 pub(crate) mod claims;
 pub(crate) mod explain;
 pub(crate) mod inbox;
+pub(crate) mod model;
 pub(crate) mod orders;
 pub(crate) mod problems;
 pub(crate) mod rediscover;
@@ -26,11 +27,15 @@ use crate::*;
 pub(crate) trait EngineFactory {
     type Engine: Frontier;
     fn open(&self, options: Options) -> Self::Engine;
+
+    /// Open the collection for reading.
+    fn view(&self) -> View;
 }
 
 /// Small limits, so that windows overflow and link runs are written.
 pub(crate) fn small() -> Options {
     Options {
+        node: "node".to_owned(),
         window: 4,
         run_links: 3,
         recent_links: 8,
@@ -136,7 +141,7 @@ fn accept(frontier: &mut impl Frontier, now: i64, entry: CheckIn) -> CheckedIn {
 
 /// Check out the only due site.
 fn one(frontier: &mut impl Frontier, now: i64) -> Lease {
-    let mut leases = frontier.check_out(now, "node", 1).expect("checks out");
+    let mut leases = frontier.check_out(now, 1).expect("checks out");
     assert_eq!(leases.len(), 1, "exactly one site is due");
     leases.remove(0)
 }

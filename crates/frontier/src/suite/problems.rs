@@ -6,7 +6,7 @@ pub(crate) fn a_failed_visit_makes_its_site_a_problem_site(factory: &impl Engine
     let mut frontier = factory.open(small());
     let seeds = [seed("https://a.example/"), seed("https://b.example/")];
     frontier.seed(0, &seeds).expect("seeds");
-    let leases = frontier.check_out(1, "n", 2).expect("checks out");
+    let leases = frontier.check_out(1, 2).expect("checks out");
     let [failed, other] = &leases[..] else {
         panic!("two sites are due")
     };
@@ -20,7 +20,7 @@ pub(crate) fn a_failed_visit_makes_its_site_a_problem_site(factory: &impl Engine
     let status = frontier.status(10).expect("status");
     assert_eq!((status.sites.problems, status.sites.leased), (1, 1));
     accept(&mut frontier, 11, finish(other, 11));
-    assert_eq!(frontier.check_out(109, "n", 2).expect("checks out"), []);
+    assert_eq!(frontier.check_out(109, 2).expect("checks out"), []);
 
     // The site is handed out again with the window of the last check-in.
     let again = one(&mut frontier, 110);
@@ -39,11 +39,11 @@ pub(crate) fn a_failed_visit_makes_its_site_a_problem_site(factory: &impl Engine
         problem: "another panic".to_owned(),
     };
     assert_eq!(frontier.problem_sites().expect("lists"), [expected]);
-    assert_eq!(frontier.check_out(150, "n", 2).expect("checks out"), []);
+    assert_eq!(frontier.check_out(150, 2).expect("checks out"), []);
     frontier
         .bring_problem_sites_forward(150, &[failed.site_key], 160)
         .expect("brings forward");
-    assert_eq!(frontier.check_out(159, "n", 2).expect("checks out"), []);
+    assert_eq!(frontier.check_out(159, 2).expect("checks out"), []);
 
     // A visit that ends in order ends the problem.
     let last = one(&mut frontier, 160);

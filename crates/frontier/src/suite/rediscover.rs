@@ -8,7 +8,7 @@ pub(crate) fn records_are_read_site_by_site_newest_first(factory: &impl EngineFa
     let seeds: Vec<_> = seeds.into_iter().map(seed).collect();
     frontier.seed(0, &seeds).expect("seeds");
     for time in [10, 20] {
-        for lease in frontier.check_out(time, "n", 2).expect("checks out") {
+        for lease in frontier.check_out(time, 2).expect("checks out") {
             let mut entry = finish(&lease, time);
             entry.done[0].next = Some(time + 5);
             accept(&mut frontier, time, entry);
@@ -55,17 +55,17 @@ pub(crate) fn pages_found_again_are_queued_once(factory: &impl EngineFactory) {
         max_known: Some(7),
     };
     let key = lease.site_key;
-    let queued = frontier.rediscover(10, key, found.clone());
+    let queued = frontier.rediscover(10, key, &found);
     assert_eq!(
         queued.expect("admits"),
         6,
         "two pages are known, so that five are admitted; and a refused one"
     );
-    let again = frontier.rediscover(11, key, found.clone());
+    let again = frontier.rediscover(11, key, &found);
     assert_eq!(again.expect("admits"), 0, "all pages are queued");
-    let unknown = frontier.rediscover(11, SiteKey(1), found);
+    let unknown = frontier.rediscover(11, SiteKey(1), &found);
     assert_eq!(unknown.expect("admits"), 0);
-    let mut leases = frontier.check_out(12, "n", 5).expect("checks out");
+    let mut leases = frontier.check_out(12, 5).expect("checks out");
     leases.sort_by(|a, b| a.site.cmp(&b.site));
     assert_eq!(sites(&leases), ["a.test", "b.test"]);
     assert_eq!(paths(&leases[0].pending), ["/a", "/b", "/c", "/d"]);

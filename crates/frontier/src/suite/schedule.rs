@@ -27,12 +27,7 @@ pub(crate) fn a_failed_page_is_retried_at_its_time(factory: &impl EngineFactory)
             .waiting,
         Some(Waiting::Retry(2000))
     );
-    assert!(
-        frontier
-            .check_out(999, "n", 1)
-            .expect("checks out")
-            .is_empty()
-    );
+    assert!(frontier.check_out(999, 1).expect("checks out").is_empty());
     let lease = one(&mut frontier, 1000);
     assert_eq!(paths(&lease.pending), ["/"]);
     assert_eq!(lease.pending[0].tries, 2);
@@ -64,12 +59,7 @@ pub(crate) fn a_repeated_seed_makes_its_site_and_retries_due(factory: &impl Engi
         ..release(&lease, 500_000)
     };
     accept(&mut frontier, 10, entry);
-    assert!(
-        frontier
-            .check_out(20, "n", 9)
-            .expect("checks out")
-            .is_empty()
-    );
+    assert!(frontier.check_out(20, 9).expect("checks out").is_empty());
     frontier
         .make_due(20, &[home, seed("http://unknown.test/")])
         .expect("makes due");
@@ -122,12 +112,7 @@ pub(crate) fn a_page_is_revisited_with_its_past(factory: &impl EngineFactory) {
         // A repeated seed does not change the time of its revisit, so that repeating the same command continues a
         // crawl.
         frontier.make_due(30, &[home]).expect("makes due");
-        assert!(
-            frontier
-                .check_out(30, "n", 9)
-                .expect("checks out")
-                .is_empty()
-        );
+        assert!(frontier.check_out(30, 9).expect("checks out").is_empty());
         let lease = one(&mut frontier, 5000);
         assert_eq!(paths(&lease.pending), ["/b"]);
         assert_eq!(lease.pending[0].past, past(5000));
@@ -154,7 +139,7 @@ pub(crate) fn a_site_with_a_revisit_beyond_the_horizon_waits_from_its_first_link
     let seeds = [seed("https://a.example/"), seed("https://b.example/")];
     frontier.seed(0, &seeds).expect("seeds");
     frontier.revisit_until(10);
-    let leases = frontier.check_out(10, "n", 2).expect("checks out");
+    let leases = frontier.check_out(10, 2).expect("checks out");
     let by_name = |name: &str| {
         let found = leases.iter().find(|lease| lease.site == name);
         found.expect("both are leased")
@@ -164,12 +149,7 @@ pub(crate) fn a_site_with_a_revisit_beyond_the_horizon_waits_from_its_first_link
     entry.done[0].past = Some(Box::default());
     accept(&mut frontier, 20, entry);
     // The revisit is beyond the horizon, so the site is not due.
-    assert!(
-        frontier
-            .check_out(4000, "n", 2)
-            .expect("checks out")
-            .is_empty()
-    );
+    assert!(frontier.check_out(4000, 2).expect("checks out").is_empty());
     let mut entry = finish(by_name("b.example"), 5000);
     entry.outside = vec![link("https://a.example/new")];
     accept(&mut frontier, 5000, entry);
@@ -189,7 +169,7 @@ pub(crate) fn revisits_beyond_the_horizon_wait_for_the_next_crawl(factory: &impl
         .seed(0, &[seed("http://a.test/"), seed("http://b.test/")])
         .expect("seeds");
     frontier.revisit_until(50);
-    for lease in frontier.check_out(0, "n", 2).expect("checks out") {
+    for lease in frontier.check_out(0, 2).expect("checks out") {
         let mut entry = release(&lease, 20);
         entry.done = vec![again("/", 40), again("/late", 60)];
         entry.keys = vec![PathKey::of("/late")];
@@ -197,7 +177,7 @@ pub(crate) fn revisits_beyond_the_horizon_wait_for_the_next_crawl(factory: &impl
     }
     let status = frontier.status(30).expect("status");
     assert_eq!((status.next_due, status.next_revisit), (Some(40), Some(40)));
-    let leases = frontier.check_out(100, "n", 2).expect("checks out");
+    let leases = frontier.check_out(100, 2).expect("checks out");
     let (lease, other) = (&leases[0], &leases[1]);
     assert_eq!((paths(&lease.pending), lease.has_more), (vec!["/"], false));
     // The site of `other` gets a retry at 500. Its revisit at 60 is beyond the horizon, so the site is not leased
@@ -214,12 +194,7 @@ pub(crate) fn revisits_beyond_the_horizon_wait_for_the_next_crawl(factory: &impl
     let reply = accept(&mut frontier, 110, entry);
     assert_eq!((reply.more.len(), reply.has_more), (0, false));
     accept(&mut frontier, 110, release(lease, 110));
-    assert!(
-        frontier
-            .check_out(200, "n", 9)
-            .expect("checks out")
-            .is_empty()
-    );
+    assert!(frontier.check_out(200, 9).expect("checks out").is_empty());
     let status = frontier.status(200).expect("status");
     assert_eq!(
         (status.next_due, status.next_revisit),
@@ -227,7 +202,7 @@ pub(crate) fn revisits_beyond_the_horizon_wait_for_the_next_crawl(factory: &impl
     );
     // In the next crawl both sites are due.
     frontier.revisit_until(i64::MAX);
-    let leases = frontier.check_out(200, "n", 9).expect("checks out");
+    let leases = frontier.check_out(200, 9).expect("checks out");
     assert_eq!(leases.len(), 2);
     for lease in &leases {
         assert_eq!(paths(&lease.pending), ["/late"]);
@@ -243,7 +218,7 @@ pub(crate) fn revisits_beyond_the_horizon_wait_for_the_next_crawl(factory: &impl
     frontier
         .make_all_due(600, &everything())
         .expect("makes due");
-    let leases = frontier.check_out(600, "n", 9).expect("checks out");
+    let leases = frontier.check_out(600, 9).expect("checks out");
     let mut found: Vec<_> = leases.iter().flat_map(|l| paths(&l.pending)).collect();
     found.sort_unstable();
     assert_eq!(found, ["/", "/", "/late", "/late"]);
@@ -270,12 +245,7 @@ pub(crate) fn each_crawl_has_its_own_horizon(factory: &impl EngineFactory) {
         entry.done = vec![answered("/", 100), failed("/away", 900)];
         entry.keys = vec![PathKey::of("/away")];
         accept(&mut frontier, 20, entry);
-        assert!(
-            frontier
-                .check_out(200, "n", 9)
-                .expect("checks out")
-                .is_empty()
-        );
+        assert!(frontier.check_out(200, 9).expect("checks out").is_empty());
         assert_eq!(frontier.status(200).expect("status").next_due, Some(900));
     }
     let mut frontier = factory.open(small());
@@ -286,7 +256,7 @@ pub(crate) fn each_crawl_has_its_own_horizon(factory: &impl EngineFactory) {
     entry.done = vec![answered("/", 300)];
     accept(&mut frontier, 220, entry);
     // The revisit is beyond the horizon, so the site is not leased.
-    assert_eq!(frontier.check_out(400, "n", 9).expect("checks out"), []);
+    assert_eq!(frontier.check_out(400, 9).expect("checks out"), []);
     assert_eq!(frontier.status(400).expect("status").next_due, Some(900));
     drop(frontier);
     // This crawl has no horizon.
@@ -299,7 +269,7 @@ pub(crate) fn each_crawl_has_its_own_horizon(factory: &impl EngineFactory) {
     assert_eq!(frontier.status(420).expect("status").next_due, Some(600));
     // This horizon is before the next revisit.
     frontier.revisit_until(500);
-    assert_eq!(frontier.check_out(500, "n", 9).expect("checks out"), []);
+    assert_eq!(frontier.check_out(500, 9).expect("checks out"), []);
     assert_eq!(frontier.status(500).expect("status").next_due, Some(900));
 }
 
@@ -357,10 +327,7 @@ pub(crate) fn a_revisit_due_at_the_horizon_is_done_after_the_courtesy_pause(
     let mut found = 0;
     // A window has four pages, and a pause follows each visit.
     for time in [300, 310, 320] {
-        assert_eq!(
-            frontier.check_out(time - 1, "n", 9).expect("checks out"),
-            []
-        );
+        assert_eq!(frontier.check_out(time - 1, 9).expect("checks out"), []);
         assert_eq!(
             frontier.status(time - 1).expect("status").next_due,
             Some(time)
@@ -376,7 +343,7 @@ pub(crate) fn a_revisit_due_at_the_horizon_is_done_after_the_courtesy_pause(
         accept(&mut frontier, time, entry);
     }
     assert_eq!(found, 9);
-    assert_eq!(frontier.check_out(400, "n", 9).expect("checks out"), []);
+    assert_eq!(frontier.check_out(400, 9).expect("checks out"), []);
     let status = frontier.status(400).expect("status");
     assert_eq!((status.next_due, status.next_revisit), (None, Some(330)));
 }

@@ -223,7 +223,7 @@ pub(crate) fn windows_keep_their_order(factory: &impl EngineFactory) {
             frontier = factory.open(small());
         }
         if ends || is_lost {
-            let leases = frontier.check_out(now + 1, "n", 1).expect("checks out");
+            let leases = frontier.check_out(now + 1, 1).expect("checks out");
             let Some(next_lease) = leases.into_iter().next() else {
                 panic!(
                     "round {round}: the site is not due, {} pages wait",

@@ -6,14 +6,14 @@
 use std::collections::HashSet;
 
 use aranha_url::PathKey;
-use rusqlite::params;
 
 use super::page_block::{put_page, read_page};
-use super::sites::SiteRow;
+use super::site_row::SiteRow;
 use super::store::Store;
-use super::store_error::StoreError;
+use super::tables::Tables;
 use crate::Pending;
 use crate::codec::{BlockBuffer, Reader};
+use crate::store_error::StoreError;
 
 /// Maximum number of pages in a block. It is the default size of a window, so that mostly whole blocks are taken.
 const BLOCK: usize = 256;
@@ -27,7 +27,7 @@ fn read_pages(text: &[u8], fixed: &[u8]) -> Option<Vec<Pending>> {
     fixed.is_empty().then_some(pages)
 }
 
-impl Store {
+impl<T: Tables> Store<T> {
     fn seal_pages(&self, pages: &[Pending], block: &mut BlockBuffer) -> Vec<u8> {
         block.clear();
         for page in pages {
@@ -42,7 +42,7 @@ impl Store {
     }
 
     /// Append pages to the queue.
-    pub(super) fn queue_append(
+    pub(crate) fn queue_append(
         &self,
         site: &mut SiteRow,
         pages: &[Pending],
@@ -50,17 +50,14 @@ impl Store {
     ) -> Result<(), StoreError> {
         for part in pages.chunks(BLOCK) {
             let sealed = self.seal_pages(part, block);
-            self.insert(
-                "INSERT INTO pending (site, pages) VALUES (?1, ?2)",
-                params![site.key, sealed],
-            )?;
+            self.tables.queue_insert(site.key, sealed)?;
         }
         site.queued += pages.len() as i64;
         Ok(())
     }
 
     /// Take up to `count` pages from the front of the queue.
-    pub(super) fn queue_take(
+    pub(crate) fn queue_take(
         &self,
         site: &mut SiteRow,
         count: usize,
@@ -72,14 +69,11 @@ impl Store {
         while count > 0 {
             let (id, mut pages) = self.queue_front(site.key)?;
             if pages.len() <= count {
-                self.run("DELETE FROM pending WHERE id = ?1", [id])?;
+                self.tables.queue_delete(site.key, id)?;
             } else {
                 let rest = pages.split_off(count);
                 let sealed = self.seal_pages(&rest, block);
-                self.run(
-                    "UPDATE pending SET pages = ?2 WHERE id = ?1",
-                    params![id, sealed],
-                )?;
+                self.tables.queue_update(site.key, id, sealed)?;
             }
             count -= pages.len();
             out.append(&mut pages);
@@ -88,12 +82,9 @@ impl Store {
     }
 
     fn queue_front(&self, site: i64) -> Result<(i64, Vec<Pending>), StoreError> {
-        let (id, sealed): (i64, Vec<u8>) = self
-            .first(
-                "SELECT id, pages FROM pending WHERE site = ?1 ORDER BY id LIMIT 1",
-                [site],
-                |row| Ok((row.get(0)?, row.get(1)?)),
-            )?
+        let (id, sealed) = self
+            .tables
+            .queue_front(site)?
             .ok_or_else(|| StoreError::damaged("queue of site", site))?;
         let pages = self
             .open_pages(&sealed)
@@ -103,7 +94,7 @@ impl Store {
     }
 
     /// The page in the queue with this key. Reads the queue.
-    pub(super) fn queue_find(
+    pub(crate) fn queue_find(
         &self,
         site: &SiteRow,
         key: PathKey,
@@ -117,7 +108,7 @@ impl Store {
     }
 
     /// The keys of all pages in the queue.
-    pub(super) fn queue_keys(&self, site: &SiteRow) -> Result<HashSet<PathKey>, StoreError> {
+    pub(crate) fn queue_keys(&self, site: &SiteRow) -> Result<HashSet<PathKey>, StoreError> {
         let mut keys = HashSet::new();
         self.queue_walk(site, |pages| {
             keys.extend(pages.iter().map(|page| page.key));
@@ -127,23 +118,16 @@ impl Store {
     }
 
     /// Call `visit` for each block of the queue until it returns false.
-    pub(super) fn queue_walk(
+    pub(crate) fn queue_walk(
         &self,
         site: &SiteRow,
         mut visit: impl FnMut(&[Pending]) -> bool,
     ) -> Result<(), StoreError> {
-        let mut statement = self.statement("SELECT id, pages FROM pending WHERE site = ?1")?;
-        let mut rows = statement.query([site.key])?;
-        while let Some(row) = rows.next()? {
+        self.tables.queue_walk(site.key, &mut |id, sealed| {
             let pages = self
-                .open_pages(row.get_ref(1)?.as_blob().unwrap_or_default())
-                .ok_or_else(|| {
-                    StoreError::damaged("block of pending pages", row.get(0).unwrap_or(0))
-                })?;
-            if !visit(&pages) {
-                break;
-            }
-        }
-        Ok(())
+                .open_pages(sealed)
+                .ok_or_else(|| StoreError::damaged("block of pending pages", id))?;
+            Ok(visit(&pages))
+        })
     }
 }

@@ -2,22 +2,23 @@
 
 use aranha_url::SiteKey;
 
-use super::Embedded;
-use super::sites::SiteRow;
-use super::store_error::StoreError;
+use super::core::Core;
+use super::site_row::SiteRow;
+use super::tables::Tables;
 use crate::NoveltyCounters;
+use crate::store_error::StoreError;
 
-impl Embedded {
+impl<T: Tables> Core<T> {
     /// Block or unblock a site. Returns false if it was already in that state. Blocking an unknown site creates its
     /// row.
-    pub(super) fn set_blocked(
+    pub(crate) fn set_blocked(
         &mut self,
         now: i64,
         name: &str,
         blocked: bool,
     ) -> Result<bool, StoreError> {
         let key = SiteKey::of(name).0 as i64;
-        let Some(before) = self.store.site(key)? else {
+        let Some(before) = self.store.tables.site(key)? else {
             if blocked {
                 let mut row = SiteRow::new(key, name, &format!("https://{name}"), 0);
                 row.blocked = true;

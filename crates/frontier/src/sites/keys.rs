@@ -6,20 +6,21 @@
 //! So a site with n check-ins has at most seven blocks per level and log8(n) levels.
 
 use aranha_url::PathKey;
-use rusqlite::params;
 
-use super::sites::SiteRow;
+use super::site_row::SiteRow;
 use super::store::Store;
-use super::store_error::StoreError;
+use super::tables::Tables;
+
+use crate::store_error::StoreError;
 
 /// Number of blocks of a level that are merged into one block of the next level.
 const BLOCKS_PER_LEVEL: i64 = 8;
 /// Blocks of this level (about a million keys at 30 per check-in) are not merged further, so that a merge stays short.
 const MAX_LEVEL: u32 = 5;
 
-impl Store {
+impl<T: Tables> Store<T> {
     /// Append the keys of newly admitted pages.
-    pub(super) fn keys_append(
+    pub(crate) fn keys_append(
         &self,
         site: &mut SiteRow,
         keys: &[PathKey],
@@ -31,7 +32,7 @@ impl Store {
         for key in keys {
             bytes.extend_from_slice(&key.0.to_le_bytes());
         }
-        site.keys = self.keys_insert(site.key, site.keys, &bytes)?;
+        site.keys = self.tables.keys_insert(site.key, site.keys, bytes)?;
         site.known += keys.len() as i64;
         site.key_blocks += 1;
         // One merge for each factor of 8 in the number of blocks: after 8 blocks a merge at the first level, after 64
@@ -47,58 +48,27 @@ impl Store {
         Ok(())
     }
 
-    fn keys_insert(&self, site: i64, previous: i64, bytes: &[u8]) -> Result<i64, StoreError> {
-        self.insert(
-            "INSERT INTO keys (site, previous, keys) VALUES (?1, ?2, ?3)",
-            params![site, previous, bytes],
-        )
-    }
-
     /// Merge the eight newest blocks into one.
     fn keys_merge(&self, site: &mut SiteRow) -> Result<(), StoreError> {
         let mut blocks = Vec::with_capacity(BLOCKS_PER_LEVEL as usize);
         let mut id = site.keys;
         for _ in 0..BLOCKS_PER_LEVEL {
-            let (previous, bytes) = self.keys_block(id)?;
-            self.run("DELETE FROM keys WHERE id = ?1", [id])?;
+            let (previous, bytes) = self.tables.keys_take(site.key, id)?;
             blocks.push(bytes);
             id = previous;
         }
-        site.keys = self.keys_insert(site.key, id, &blocks.concat())?;
+        site.keys = self.tables.keys_insert(site.key, id, blocks.concat())?;
         Ok(())
     }
 
-    fn keys_block(&self, id: i64) -> Result<(i64, Vec<u8>), StoreError> {
-        self.first(
-            "SELECT previous, keys FROM keys WHERE id = ?1",
-            [id],
-            |row| Ok((row.get(0)?, row.get(1)?)),
-        )?
-        .ok_or_else(|| StoreError::damaged("chain of keys at", id))
-    }
-
     /// All keys of the site.
-    pub(super) fn keys_read(&self, site: &SiteRow) -> Result<Vec<PathKey>, StoreError> {
+    pub(crate) fn keys_read(&self, site: &SiteRow) -> Result<Vec<PathKey>, StoreError> {
         let mut keys = Vec::with_capacity(site.known as usize);
-        let mut id = site.keys;
-        let mut statement = self.statement("SELECT previous, keys FROM keys WHERE id = ?1")?;
-        while id != 0 {
-            let mut rows = statement.query([id])?;
-            let row = rows
-                .next()?
-                .ok_or_else(|| StoreError::damaged("chain of keys at", id))?;
-            let previous: i64 = row.get(0)?;
-            let (words, rest) = row
-                .get_ref(1)?
-                .as_blob()
-                .unwrap_or_default()
-                .as_chunks::<8>();
-            if !rest.is_empty() || previous >= id {
-                return Err(StoreError::damaged("block of keys", id));
-            }
+        self.tables.keys_walk(site, &mut |bytes| {
+            let (words, rest) = bytes.as_chunks::<8>();
             keys.extend(words.iter().map(|word| PathKey(u64::from_le_bytes(*word))));
-            id = previous;
-        }
+            rest.is_empty()
+        })?;
         Ok(keys)
     }
 }

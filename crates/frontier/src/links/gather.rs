@@ -16,7 +16,7 @@
 
 use aranha_url::PathKey;
 
-use super::link_run_file::{RunLink, skip_str};
+use super::run_link::{RunLink, skip_str};
 use crate::codec::{BlockBuffer, Reader, put_str, put_varint};
 use crate::{External, Outside};
 
@@ -25,23 +25,23 @@ const ORIGINS: [&str; 4] = ["https://", "http://", "https://www.", "http://www."
 
 /// Keys and position of a gathered link.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct LinkIndexEntry {
-    pub(super) site: i64,
+pub(crate) struct LinkIndexEntry {
+    pub(crate) site: i64,
     /// Position of the first byte of the link. It is compared after the site, so that sorting keeps the links of a site
     /// in order of arrival.
     offset: u32,
-    pub(super) key: u64,
+    pub(crate) key: u64,
 }
 
 /// Links gathered since the last link run.
 #[derive(Debug, Default)]
-pub(super) struct Gather {
+pub(crate) struct Gather {
     /// The encoded links.
     bytes: Vec<u8>,
     /// Keys and position of each link.
-    pub(super) links: Vec<LinkIndexEntry>,
+    pub(crate) links: Vec<LinkIndexEntry>,
     /// Id of the newest journal entry that contains some of these links.
-    pub(super) journal: i64,
+    pub(crate) journal: i64,
     /// Position of the last encoded via, if it is in the current journal entry.
     via: Option<usize>,
 }
@@ -62,28 +62,28 @@ fn reserve<T>(list: &mut Vec<T>, more: usize) {
 
 /// A position in the gathered links: the number of bytes and the number of links before it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct GatherPosition {
+pub(crate) struct GatherPosition {
     bytes: usize,
     links: usize,
 }
 
 impl Gather {
-    pub(super) fn is_full(&self, links: usize) -> bool {
+    pub(crate) fn is_full(&self, links: usize) -> bool {
         self.links.len() >= links || self.bytes.len() >= MAX_BYTES
     }
 
-    pub(super) fn bytes_since(&self, start: GatherPosition) -> usize {
+    pub(crate) fn bytes_since(&self, start: GatherPosition) -> usize {
         self.bytes.len() - start.bytes
     }
 
     /// Remove the links and keep the memory.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.bytes.clear();
         self.links.clear();
         (self.journal, self.via) = (0, None);
     }
 
-    pub(super) fn position(&self) -> GatherPosition {
+    pub(crate) fn position(&self) -> GatherPosition {
         GatherPosition {
             bytes: self.bytes.len(),
             links: self.links.len(),
@@ -91,7 +91,7 @@ impl Gather {
     }
 
     /// Append a link. The home page policy replaces it by a link to the home page of the other site (F5).
-    pub(super) fn push(&mut self, link: &Outside, policy: External, home: PathKey) {
+    pub(crate) fn push(&mut self, link: &Outside, policy: External, home: PathKey) {
         let (path, key) = match policy {
             External::HomePage => ("/", home),
             External::DeepLink | External::Combined => (link.path.as_str(), link.path_key),
@@ -134,7 +134,7 @@ impl Gather {
     }
 
     /// Encode the links that were gathered since `start` as one journal entry. Returns false if there are none.
-    pub(super) fn encode_since(&mut self, start: GatherPosition, block: &mut BlockBuffer) -> bool {
+    pub(crate) fn encode_since(&mut self, start: GatherPosition, block: &mut BlockBuffer) -> bool {
         self.via = None;
         if self.links.len() == start.links {
             return false;
@@ -149,7 +149,7 @@ impl Gather {
     }
 
     /// Decode a journal entry and append its links.
-    pub(super) fn extend(&mut self, text: &[u8], keys: &[u8]) -> Option<()> {
+    pub(crate) fn extend(&mut self, text: &[u8], keys: &[u8]) -> Option<()> {
         let base = self.bytes.len();
         self.bytes.extend_from_slice(text);
         let mut keys = Reader::new(keys);
@@ -166,12 +166,12 @@ impl Gather {
         keys.is_empty().then_some(())
     }
 
-    pub(super) fn read(&self, entry: &LinkIndexEntry) -> Option<GatheredLink<'_>> {
+    pub(crate) fn read(&self, entry: &LinkIndexEntry) -> Option<GatheredLink<'_>> {
         GatheredLink::read(&self.bytes, entry.offset as usize).map(|(link, _)| link)
     }
 
     /// The links to one site. [`Gather::links`] must be sorted.
-    pub(super) fn of_site(&self, site: i64) -> &[LinkIndexEntry] {
+    pub(crate) fn of_site(&self, site: i64) -> &[LinkIndexEntry] {
         let start = self.links.partition_point(|entry| entry.site < site);
         let count = self.links[start..].partition_point(|entry| entry.site == site);
         &self.links[start..start + count]
@@ -180,8 +180,8 @@ impl Gather {
 
 /// A gathered link, decoded.
 #[derive(Debug)]
-pub(super) struct GatheredLink<'a> {
-    pub(super) name: &'a str,
+pub(crate) struct GatheredLink<'a> {
+    pub(crate) name: &'a str,
     origin: u8,
     other_origin: &'a str,
     /// Encoded depth, hop and path, copied to a link run.
@@ -216,7 +216,7 @@ impl<'a> GatheredLink<'a> {
         Some((link, bytes.len() - reader.rest().len()))
     }
 
-    pub(super) fn origin(&self) -> String {
+    pub(crate) fn origin(&self) -> String {
         match ORIGINS.get(usize::from(self.origin).wrapping_sub(1)) {
             Some(origin) => format!("{origin}{}", self.name),
             None => self.other_origin.to_owned(),
@@ -224,7 +224,7 @@ impl<'a> GatheredLink<'a> {
     }
 
     /// The link as it is written to link run number `run`.
-    pub(super) fn link(&self, run: i64, key: u64) -> RunLink<'a> {
+    pub(crate) fn link(&self, run: i64, key: u64) -> RunLink<'a> {
         RunLink {
             run,
             key: PathKey(key),

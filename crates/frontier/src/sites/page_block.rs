@@ -6,7 +6,7 @@ use aranha_url::PathKey;
 use crate::codec::{BlockBuffer, Reader, put_str, put_varint};
 use crate::{Hop, Past, Pending};
 
-pub(super) fn put_page(block: &mut BlockBuffer, page: &Pending) {
+pub(crate) fn put_page(block: &mut BlockBuffer, page: &Pending) {
     block.fixed.extend_from_slice(&page.key.0.to_le_bytes());
     let text = &mut block.text;
     text.extend_from_slice(&[page.tries, u8::from(page.past.is_some())]);
@@ -20,7 +20,7 @@ pub(super) fn put_page(block: &mut BlockBuffer, page: &Pending) {
     }
 }
 
-pub(super) fn read_page(text: &mut Reader<'_>, fixed: &mut Reader<'_>) -> Option<Pending> {
+pub(crate) fn read_page(text: &mut Reader<'_>, fixed: &mut Reader<'_>) -> Option<Pending> {
     let key = PathKey(fixed.word()?);
     let (tries, has_past) = (text.byte()?, text.byte()? != 0);
     let (depth, site_depth, letter) = (text.number()?, text.number()?, text.byte()?);
@@ -42,7 +42,7 @@ pub(super) fn read_page(text: &mut Reader<'_>, fixed: &mut Reader<'_>) -> Option
 }
 
 /// Skip an encoded page without building a [`Pending`].
-pub(super) fn skip_page(text: &mut Reader<'_>, fixed: &mut Reader<'_>) -> Option<()> {
+pub(crate) fn skip_page(text: &mut Reader<'_>, fixed: &mut Reader<'_>) -> Option<()> {
     fixed.word()?;
     let (_, has_past) = (text.byte()?, text.byte()? != 0);
     for _ in 0..3 {

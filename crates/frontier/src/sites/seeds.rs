@@ -5,19 +5,18 @@
 
 use std::collections::HashSet;
 
-use super::Embedded;
-use super::sites::SiteRow;
-use super::store::Store;
-use super::store_error::StoreError;
+use super::core::Core;
+use super::site_row::SiteRow;
+use super::tables::{Inbox as _, Tables};
 use super::totals::Count;
+use crate::store_error::StoreError;
 use crate::{Hop, Outside, Pending, Seed, Seeded};
 
-impl Embedded {
-    pub(super) fn add_seeds(&mut self, now: i64, seeds: &[Seed]) -> Result<Seeded, StoreError> {
-        let start = self.inbox.position();
+impl<T: Tables> Core<T> {
+    pub(crate) fn add_seeds(&mut self, now: i64, seeds: &[Seed]) -> Result<Seeded, StoreError> {
         let mut seeded = Seeded::default();
         for seed in seeds {
-            if self.store.seed_insert(now, seed)? {
+            if self.store.tables.seed_insert(now, seed)? {
                 self.totals.add(Count::Seeds, 1);
             }
         }
@@ -30,7 +29,6 @@ impl Embedded {
             seeded.added += added;
             seeded.known += group.len() as u64 - added;
         }
-        self.inbox.journal(&self.store, start, &mut self.block)?;
         Ok(seeded)
     }
 
@@ -38,7 +36,7 @@ impl Embedded {
     fn seed_site(&mut self, now: i64, seeds: &[&Seed]) -> Result<u64, StoreError> {
         let first = seeds[0];
         let key = first.site_key.0 as i64;
-        let before = self.store.site(key)?;
+        let before = self.store.tables.site(key)?;
         let mut site = before
             .clone()
             .unwrap_or_else(|| SiteRow::new(key, &first.site, &first.origin, 0));
@@ -71,12 +69,13 @@ impl Embedded {
     }
 
     /// Fill the window with pages if the queue is empty. Append the other pages to the queue.
-    pub(super) fn queue_pages(
+    pub(crate) fn queue_pages(
         &mut self,
         site: &mut SiteRow,
         mut pages: Vec<Pending>,
     ) -> Result<(), StoreError> {
-        let fits = if site.queued > 0 {
+        // A visit under way counts the pages of its window.
+        let fits = if site.queued > 0 || site.lease.is_some() {
             0
         } else {
             self.options.window.saturating_sub(site.held as usize)
@@ -110,34 +109,5 @@ fn outside(seed: &Seed) -> Outside {
         depth: 0,
         hop: Hop::Seed,
         via: String::new(),
-    }
-}
-
-impl Store {
-    /// Insert a seed. Returns false if it is already in the table.
-    fn seed_insert(&self, now: i64, seed: &Seed) -> Result<bool, StoreError> {
-        let changed = self.run(
-            "INSERT INTO seeds (url, site, path, time) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
-            (
-                format!("{}{}", seed.origin, seed.path),
-                seed.site_key.0 as i64,
-                seed.path_key.0 as i64,
-                now,
-            ),
-        )?;
-        Ok(changed > 0)
-    }
-
-    pub(super) fn seeds_read(&self) -> Result<Vec<String>, StoreError> {
-        self.all("SELECT url FROM seeds ORDER BY id", [], |row| row.get(0))
-    }
-
-    pub(super) fn seeds_has(&self, site: i64, path: i64) -> Result<bool, StoreError> {
-        let found = self.first(
-            "SELECT 1 FROM seeds WHERE site = ?1 AND path = ?2",
-            (site, path),
-            |_| Ok(()),
-        )?;
-        Ok(found.is_some())
     }
 }

@@ -5,22 +5,23 @@ use std::collections::HashSet;
 
 use aranha_url::{PathKey, SiteKey};
 
-use super::Embedded;
-use super::sites::SiteRow;
+use super::core::Core;
+use super::site_row::SiteRow;
 use super::store::Store;
-use super::store_error::StoreError;
+use super::tables::{Inbox as _, Tables};
+use crate::store_error::StoreError;
 use crate::{Pending, RecordBatch, RecordCursor, Rediscovered};
 
-impl Store {
+impl<T: Tables> Store<T> {
     /// The next block of page records, and the position after it.
-    pub(super) fn records_after(
+    pub(crate) fn records_after(
         &self,
         cursor: &mut RecordCursor,
     ) -> Result<Option<RecordBatch>, StoreError> {
         let (site, block) = match cursor.site {
-            Some(key) if cursor.block != 0 => (self.site(key)?, cursor.block),
+            Some(key) if cursor.block != 0 => (self.tables.site(key)?, cursor.block),
             after => {
-                let site = self.site_with_records(after)?;
+                let site = self.tables.site_with_records(after)?;
                 let block = site.as_ref().map_or(0, |site| site.pages);
                 (site, block)
             }
@@ -43,18 +44,17 @@ impl Store {
     }
 }
 
-impl Embedded {
-    pub(super) fn admit_rediscovered(
+impl<T: Tables> Core<T> {
+    pub(crate) fn admit_rediscovered(
         &mut self,
         now: i64,
         site: SiteKey,
         found: &Rediscovered,
     ) -> Result<u64, StoreError> {
-        let before = self.store.site(site.0 as i64)?;
+        let before = self.store.tables.site(site.0 as i64)?;
         let Some(before) = before.filter(|site| !site.blocked) else {
             return Ok(0);
         };
-        let start = self.inbox.position();
         let mut site = before.clone();
         let mut pages = self.unknown_pages(&site, &found.linked)?;
         if let Some(max) = found.max_known {
@@ -69,8 +69,6 @@ impl Embedded {
         site.schedule(now, self.store.horizon);
         self.save(&before, &site)?;
         self.inbox.send(&found.outside, &mut self.totals);
-        self.write_links(now, start, found.outside.len())?;
-        self.inbox.merge(&self.store, false)?;
         Ok(queued)
     }
 

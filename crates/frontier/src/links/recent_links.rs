@@ -3,14 +3,14 @@
 /// Hash table without collision handling: a new link overwrites an older one in its slot. An overwritten link may be
 /// sent again, as a duplicate in an inbox. No link is lost.
 #[derive(Debug)]
-pub(super) struct RecentLinks {
+pub(crate) struct RecentLinks {
     slots: Vec<u64>,
     /// Whether a link was added since the table was created.
     used: bool,
 }
 
 impl RecentLinks {
-    pub(super) fn new(links: usize) -> RecentLinks {
+    pub(crate) fn new(links: usize) -> RecentLinks {
         RecentLinks {
             slots: vec![0; links.next_power_of_two()],
             used: false,
@@ -19,14 +19,14 @@ impl RecentLinks {
 
     /// Empty the table. An unused table is left alone: the operating system has not yet assigned physical memory to its
     /// zeroed pages, and for a small crawl never assigns most of it.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         if self.used {
             *self = RecentLinks::new(self.slots.len());
         }
     }
 
     /// Add a link. Returns false if it was sent recently.
-    pub(super) fn insert(&mut self, site: u64, path: u64) -> bool {
+    pub(crate) fn insert(&mut self, site: u64, path: u64) -> bool {
         let hash = (site ^ path.rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         let slot = (hash >> 32) as usize & (self.slots.len() - 1);
         self.used = true;

@@ -1,19 +1,18 @@
 //! The facts of sites (table `facts`): a version byte and [`SiteFacts`] in postcard encoding, in the envelope of
 //! `codec.rs`.
 
-use rusqlite::params;
-
-use super::sites::SiteRow;
+use super::site_row::SiteRow;
 use super::store::Store;
-use super::store_error::StoreError;
+use super::tables::Tables;
 use crate::SiteFacts;
 use crate::codec::BlockBuffer;
+use crate::store_error::StoreError;
 
 /// Version of the encoding.
 const VERSION: u8 = 3;
 
-impl Store {
-    pub(super) fn facts_write(
+impl<T: Tables> Store<T> {
+    pub(crate) fn facts_write(
         &self,
         site: &mut SiteRow,
         facts: &SiteFacts,
@@ -24,10 +23,7 @@ impl Store {
         let text = std::mem::take(&mut block.text);
         block.text = postcard::to_extend(facts, text)
             .map_err(|error| StoreError::Damaged(format!("facts of {}: {error}", site.name)))?;
-        self.run(
-            "INSERT INTO facts VALUES (?1, ?2) ON CONFLICT DO UPDATE SET facts = excluded.facts",
-            params![site.key, self.packer.seal(block)],
-        )?;
+        self.tables.facts_write(site.key, self.packer.seal(block))?;
         if !facts.origin.is_empty() {
             site.origin.clone_from(&facts.origin);
         }
@@ -35,13 +31,8 @@ impl Store {
     }
 
     /// The facts of a site. If it was never visited, only the origin is set.
-    pub(super) fn facts_read(&self, site: &SiteRow) -> Result<SiteFacts, StoreError> {
-        let sealed: Option<Vec<u8>> = self.first(
-            "SELECT facts FROM facts WHERE site = ?1",
-            [site.key],
-            |row| row.get(0),
-        )?;
-        let Some(sealed) = sealed else {
+    pub(crate) fn facts_read(&self, site: &SiteRow) -> Result<SiteFacts, StoreError> {
+        let Some(sealed) = self.tables.facts(site.key)? else {
             return Ok(SiteFacts {
                 origin: site.origin.clone(),
                 ..SiteFacts::default()

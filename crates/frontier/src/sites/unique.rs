@@ -6,7 +6,7 @@ use crate::seen::Seen;
 /// one; more keys are kept in a hash table. Most sites have few keys, so most sites do not pay for creating a hash
 /// table.
 #[derive(Debug, Default)]
-pub(super) struct Unique {
+pub(crate) struct Unique {
     list: Vec<u64>,
     table: Option<Seen>,
 }
@@ -15,14 +15,14 @@ impl Unique {
     const MAX_LISTED: usize = 24;
 
     /// Empty the set, and prepare it for about this number of keys.
-    pub(super) fn begin(&mut self, keys: usize) {
+    pub(crate) fn begin(&mut self, keys: usize) {
         self.list.clear();
         self.table =
             (keys > Self::MAX_LISTED).then(|| Seen::with_capacity_and_hasher(keys, <_>::default()));
     }
 
     /// Add a key. Returns false if it is already in the set.
-    pub(super) fn is_new(&mut self, key: u64) -> bool {
+    pub(crate) fn is_new(&mut self, key: u64) -> bool {
         if let Some(table) = &mut self.table {
             return table.insert(key);
         }

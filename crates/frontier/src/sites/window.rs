@@ -5,14 +5,13 @@
 //! Taking pages only changes that number. Appending writes one block. If the chain has become long, or most of its
 //! pages have left the window, it is rewritten as one block.
 
-use rusqlite::params;
-
 use super::page_block::{put_page, read_page, skip_page};
-use super::sites::SiteRow;
+use super::site_row::SiteRow;
 use super::store::Store;
-use super::store_error::StoreError;
+use super::tables::Tables;
 use crate::Pending;
 use crate::codec::{BlockBuffer, Reader};
+use crate::store_error::StoreError;
 
 /// Maximum number of blocks in a chain. It is small in tests, so that chains are rewritten.
 const MAX_BLOCKS: i64 = if cfg!(test) { 3 } else { 8 };
@@ -28,9 +27,9 @@ struct WindowBlock {
     sealed: Vec<u8>,
 }
 
-impl Store {
+impl<T: Tables> Store<T> {
     /// The pages of the window, in order.
-    pub(super) fn window_read(&self, site: &SiteRow) -> Result<Vec<Pending>, StoreError> {
+    pub(crate) fn window_read(&self, site: &SiteRow) -> Result<Vec<Pending>, StoreError> {
         let mut pages = Vec::new();
         for window_block in self.window_read_blocks(site)? {
             self.open_window_block(&window_block, |text, fixed| {
@@ -47,7 +46,7 @@ impl Store {
     }
 
     /// Remove all but the last `count` pages from the window.
-    pub(super) fn window_keep(&self, site: &mut SiteRow, count: usize) -> Result<(), StoreError> {
+    pub(crate) fn window_keep(&self, site: &mut SiteRow, count: usize) -> Result<(), StoreError> {
         let count = count as i64;
         if count > site.held {
             return Err(damaged(site));
@@ -60,7 +59,7 @@ impl Store {
     }
 
     /// Append pages to the window.
-    pub(super) fn window_push(
+    pub(crate) fn window_push(
         &self,
         site: &mut SiteRow,
         pages: &[Pending],
@@ -81,10 +80,9 @@ impl Store {
         }
         let count = after - site.held;
         let sealed = self.packer.seal_fast(block);
-        site.window = self.insert(
-            "INSERT INTO held (site, previous, count, pages) VALUES (?1, ?2, ?3, ?4)",
-            params![site.key, site.window, count, sealed],
-        )?;
+        site.window = self
+            .tables
+            .window_insert(site.key, site.window, count, sealed)?;
         site.window_blocks += 1;
         site.window_pages += count;
         site.held = after;
@@ -125,13 +123,10 @@ impl Store {
         let mut blocks = Vec::new();
         let (mut id, mut wanted) = (site.window, site.held);
         while wanted > 0 {
-            let (previous, count, sealed): (i64, i64, _) = self
-                .first(
-                    "SELECT previous, count, pages FROM held WHERE id = ?1",
-                    [id],
-                    |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
-                )?
-                .filter(|(previous, count, _)| *previous < id && *count > 0)
+            let (previous, count, sealed) = self
+                .tables
+                .window_block(site.key, id)?
+                .filter(|(_, count, _)| *count > 0)
                 .ok_or_else(|| damaged(site))?;
             let taken = (count - wanted).max(0) as usize;
             blocks.push(WindowBlock { id, taken, sealed });
@@ -150,7 +145,7 @@ impl Store {
                 1 => 0,
                 _ => self.window_previous(site)?,
             };
-            if self.run("DELETE FROM held WHERE id = ?1", [id])? == 0 {
+            if !self.tables.window_delete(site.key, id)? {
                 return Err(damaged(site));
             }
             site.window_blocks -= 1;
@@ -161,9 +156,8 @@ impl Store {
 
     /// The id of the block before the newest.
     fn window_previous(&self, site: &SiteRow) -> Result<i64, StoreError> {
-        let sql = "SELECT previous FROM held WHERE id = ?1";
-        self.first(sql, [site.window], |row| row.get(0))?
-            .filter(|previous| *previous < site.window)
+        self.tables
+            .window_previous(site.key, site.window)?
             .ok_or_else(|| damaged(site))
     }
 }

@@ -7,28 +7,29 @@
 
 use aranha_url::PathKey;
 
-use super::link_run_file::RunLink;
-use super::sites::SiteRow;
+use super::site_row::SiteRow;
 use super::store::Store;
-use super::store_error::StoreError;
+use super::tables::Tables;
 use super::unique::Unique;
 use crate::Pending;
 use crate::codec::BlockBuffer;
+use crate::links::run_link::RunLink;
 use crate::seen::Seen;
+use crate::store_error::StoreError;
 
 /// Maximum number of pages in a batch.
 const BATCH: usize = if cfg!(test) { 16 } else { 1024 };
 
 /// The state of merging one inbox.
-pub(super) struct Admission<'a> {
-    pub(super) store: &'a Store,
-    pub(super) site: &'a mut SiteRow,
+pub(crate) struct Admission<'a, T: Tables> {
+    pub(crate) store: &'a Store<T>,
+    pub(crate) site: &'a mut SiteRow,
     /// Known keys of the site. The keys of admitted pages are added to them.
-    pub(super) known: &'a mut Vec<PathKey>,
-    pub(super) window: &'a mut Vec<Pending>,
+    pub(crate) known: &'a mut Vec<PathKey>,
+    pub(crate) window: &'a mut Vec<Pending>,
     /// Maximum number of pages in the window.
-    pub(super) limit: usize,
-    pub(super) block: &'a mut BlockBuffer,
+    pub(crate) limit: usize,
+    pub(crate) block: &'a mut BlockBuffer,
     batch: Vec<Pending>,
     unique: Unique,
     /// The known keys of the site and the keys of the links so far. Set when the first batch is full.
@@ -36,15 +37,15 @@ pub(super) struct Admission<'a> {
     failed: Option<StoreError>,
 }
 
-impl<'a> Admission<'a> {
-    pub(super) fn new(
-        store: &'a Store,
+impl<'a, T: Tables> Admission<'a, T> {
+    pub(crate) fn new(
+        store: &'a Store<T>,
         site: &'a mut SiteRow,
         known: &'a mut Vec<PathKey>,
         window: &'a mut Vec<Pending>,
         limit: usize,
         block: &'a mut BlockBuffer,
-    ) -> Admission<'a> {
+    ) -> Admission<'a, T> {
         let mut unique = Unique::default();
         unique.begin(0);
         Admission {
@@ -62,7 +63,7 @@ impl<'a> Admission<'a> {
     }
 
     /// Add a link. Returns `None` if the link cannot be decoded, or if a batch could not be stored.
-    pub(super) fn take(&mut self, link: &RunLink<'_>) -> Option<()> {
+    pub(crate) fn take(&mut self, link: &RunLink<'_>) -> Option<()> {
         let new = match &mut self.seen {
             Some(seen) => seen.insert(link.key.0),
             None => self.unique.is_new(link.key.0),
@@ -110,7 +111,7 @@ impl<'a> Admission<'a> {
     }
 
     /// Store the last batch. `newest` is the newest link run that was read.
-    pub(super) fn end(mut self, newest: Result<i64, StoreError>) -> Result<(), StoreError> {
+    pub(crate) fn end(mut self, newest: Result<i64, StoreError>) -> Result<(), StoreError> {
         if let Some(error) = self.failed {
             return Err(error);
         }

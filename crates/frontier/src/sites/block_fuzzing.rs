@@ -6,11 +6,11 @@
     reason = "a fuzz target finds a fault by a panic"
 )]
 
-use super::gather::Gather;
 use super::later;
 use super::page_block::{put_page, read_page, skip_page};
 use super::pages;
 use crate::codec::{BlockBuffer, Reader, put_signed};
+use crate::links::gather::Gather;
 
 /// A block of the queue or the window.
 pub fn queue_block(text: &[u8], fixed: &[u8]) -> bool {

@@ -3,20 +3,20 @@
 use std::collections::{HashMap, HashSet};
 
 use aranha_url::PathKey;
-use rusqlite::params;
 
 use super::page_block::{put_page, read_page};
-use super::sites::SiteRow;
+use super::site_row::SiteRow;
 use super::store::Store;
-use super::store_error::StoreError;
+use super::tables::Tables;
 use crate::codec::{BlockBuffer, Reader, put_signed};
+use crate::store_error::StoreError;
 use crate::{Claim, Outcome, PageRecord, Pending, VisitOrder, Waiting};
 
 /// Maximum number of pages in a block.
 const BLOCK: usize = 256;
 
 /// Decode a block: pages with their due times.
-pub(super) fn read_later(text: &[u8], fixed: &[u8]) -> Option<Vec<(i64, Pending)>> {
+pub(crate) fn read_later(text: &[u8], fixed: &[u8]) -> Option<Vec<(i64, Pending)>> {
     let (mut text, mut fixed) = (Reader::new(text), Reader::new(fixed));
     let mut pages = Vec::with_capacity(fixed.rest().len() / 8);
     while !text.is_empty() {
@@ -28,7 +28,7 @@ pub(super) fn read_later(text: &[u8], fixed: &[u8]) -> Option<Vec<(i64, Pending)
 
 /// Why a page waits. The discriminants are the values of the column `again`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum WaitKind {
+pub(crate) enum WaitKind {
     /// The page waits for a retry. A revisit is also stored as `Retry` if a fully trusted claim (weight 1.0) makes it due
     /// now, after the horizon: as a `Revisit` it would wait for the next crawl.
     Retry = 0,
@@ -37,7 +37,7 @@ pub(super) enum WaitKind {
 }
 
 impl WaitKind {
-    pub(super) const ALL: [WaitKind; 2] = [WaitKind::Retry, WaitKind::Revisit];
+    pub(crate) const ALL: [WaitKind; 2] = [WaitKind::Retry, WaitKind::Revisit];
 
     fn other(self) -> WaitKind {
         match self {
@@ -66,9 +66,9 @@ fn is_revisit(page: &Pending) -> bool {
     page.past.is_some() && page.tries == 0
 }
 
-impl Store {
+impl<T: Tables> Store<T> {
     /// Store the pages whose records have a next fetch, and the postponed pages.
-    pub(super) fn later_append(
+    pub(crate) fn later_append(
         &self,
         site: &mut SiteRow,
         records: &[PageRecord],
@@ -131,10 +131,8 @@ impl Store {
                 put_signed(&mut block.text, *due);
                 put_page(block, page);
             }
-            self.insert(
-                "INSERT INTO later (site, again, due, pages) VALUES (?1, ?2, ?3, ?4)",
-                params![site, kind as i64, part[0].0, self.packer.seal(block)],
-            )?;
+            self.tables
+                .later_insert(site, kind, part[0].0, self.packer.seal(block))?;
         }
         Ok(pages.first().map(|(due, _)| *due))
     }
@@ -147,7 +145,7 @@ impl Store {
     }
 
     /// Take up to `count` due pages.
-    pub(super) fn later_take(
+    pub(crate) fn later_take(
         &self,
         site: &mut SiteRow,
         now: i64,
@@ -177,11 +175,7 @@ impl Store {
         out: &mut Vec<Pending>,
         block: &mut BlockBuffer,
     ) -> Result<(), StoreError> {
-        let first = self.first(
-            "SELECT id, pages FROM later WHERE site = ?1 AND again = ?2 ORDER BY due LIMIT 1",
-            params![site.key, kind as i64],
-            |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?)),
-        )?;
+        let first = self.tables.later_first(site.key, kind)?;
         let (id, sealed) =
             first.ok_or_else(|| StoreError::damaged("waiting pages of site", site.key))?;
         let mut rest = Vec::new();
@@ -194,25 +188,19 @@ impl Store {
             }
         }
         *kind.count(site) -= (out.len() - before) as i64;
-        self.run("DELETE FROM later WHERE id = ?1", [id])?;
+        self.tables.later_delete(site.key, id)?;
         self.later_insert(site.key, kind, &mut rest, block)?;
         self.later_update_due(site, kind)
     }
 
     /// Update the row of the site: set the earliest due time of its pages that wait for this reason (`kind`).
     fn later_update_due(&self, site: &mut SiteRow, kind: WaitKind) -> Result<(), StoreError> {
-        *kind.due(site) = self
-            .first(
-                "SELECT min(due) FROM later WHERE site = ?1 AND again = ?2",
-                params![site.key, kind as i64],
-                |row| row.get(0),
-            )?
-            .flatten();
+        *kind.due(site) = self.tables.later_due(site.key, kind)?;
         Ok(())
     }
 
     /// Make all retries of the site due now.
-    pub(super) fn later_make_due(
+    pub(crate) fn later_make_due(
         &self,
         site: &mut SiteRow,
         now: i64,
@@ -227,7 +215,7 @@ impl Store {
     }
 
     /// Make all retries and revisits of the site due now by an order of the user, except the pages in `visited`.
-    pub(super) fn later_make_all_due(
+    pub(crate) fn later_make_all_due(
         &self,
         site: &mut SiteRow,
         order: &VisitOrder,
@@ -258,7 +246,7 @@ impl Store {
 
     /// Bring revisits forward: a revisit that is due by `until` becomes due now, if the page was last visited at
     /// `visited_by` or before.
-    pub(super) fn later_bring_forward(
+    pub(crate) fn later_bring_forward(
         &self,
         site: &mut SiteRow,
         now: i64,
@@ -279,7 +267,7 @@ impl Store {
 
     /// Bring the visits of claimed pages forward. Returns the number of pages brought forward. If `orders` is true, a
     /// claim of weight 1.0 is an order: it also brings retries forward, and it makes a page due even after the horizon.
-    pub(super) fn later_claim(
+    pub(crate) fn later_claim(
         &self,
         site: &mut SiteRow,
         claims: &[Claim],
@@ -332,7 +320,7 @@ impl Store {
 
     /// Call `change` for every page of the site that waits for this reason (`kind`). `change` returns the new kind of a
     /// page that it changed, and `None` for an unchanged page. Returns the number of changed pages.
-    pub(super) fn later_change(
+    pub(crate) fn later_change(
         &self,
         site: &mut SiteRow,
         kind: WaitKind,
@@ -341,10 +329,10 @@ impl Store {
     ) -> Result<u64, StoreError> {
         let mut changed = 0;
         let mut moved = Vec::new();
-        for id in self.later_blocks(site.key, kind)? {
+        for id in self.tables.later_ids(site.key, kind)? {
             let mut stay = Vec::new();
             let before = changed;
-            for (mut due, mut page) in self.later_block(id)? {
+            for (mut due, mut page) in self.later_block(site.key, id)? {
                 let after = change(&mut due, &mut page);
                 changed += u64::from(after.is_some());
                 match after {
@@ -353,7 +341,7 @@ impl Store {
                 }
             }
             if changed > before {
-                self.run("DELETE FROM later WHERE id = ?1", [id])?;
+                self.tables.later_delete(site.key, id)?;
                 self.later_insert(site.key, kind, &mut stay, block)?;
             }
         }
@@ -368,46 +356,37 @@ impl Store {
         Ok(changed)
     }
 
-    /// The ids of the blocks of this kind. Only ids are read here, because a large site has thousands of blocks; the
-    /// caller reads the blocks one by one.
-    fn later_blocks(&self, site: i64, kind: WaitKind) -> Result<Vec<i64>, StoreError> {
-        self.all(
-            "SELECT id FROM later WHERE site = ?1 AND again = ?2",
-            params![site, kind as i64],
-            |row| row.get(0),
-        )
-    }
-
-    fn later_block(&self, id: i64) -> Result<Vec<(i64, Pending)>, StoreError> {
-        let sealed: Option<Vec<u8>> =
-            self.first("SELECT pages FROM later WHERE id = ?1", [id], |row| {
-                row.get(0)
-            })?;
+    fn later_block(&self, site: i64, id: i64) -> Result<Vec<(i64, Pending)>, StoreError> {
+        let sealed = self.tables.later_block(site, id)?;
         self.open_later(id, &sealed.unwrap_or_default())
     }
 
     /// Add the keys of all pages of the site that wait to `keys`.
-    pub(super) fn later_keys(
+    pub(crate) fn later_keys(
         &self,
         site: &SiteRow,
         keys: &mut HashSet<PathKey>,
     ) -> Result<(), StoreError> {
         for kind in WaitKind::ALL {
-            for id in self.later_blocks(site.key, kind)? {
-                keys.extend(self.later_block(id)?.iter().map(|(_, page)| page.key));
+            for id in self.tables.later_ids(site.key, kind)? {
+                keys.extend(
+                    self.later_block(site.key, id)?
+                        .iter()
+                        .map(|(_, page)| page.key),
+                );
             }
         }
         Ok(())
     }
 
     /// Call `visit` for each block of pages that wait for a retry, with their due times, until it returns false.
-    pub(super) fn retries_walk(
+    pub(crate) fn retries_walk(
         &self,
         site: &SiteRow,
         mut visit: impl FnMut(Vec<(i64, Pending)>) -> bool,
     ) -> Result<(), StoreError> {
-        for id in self.later_blocks(site.key, WaitKind::Retry)? {
-            if !visit(self.later_block(id)?) {
+        for id in self.tables.later_ids(site.key, WaitKind::Retry)? {
+            if !visit(self.later_block(site.key, id)?) {
                 break;
             }
         }
@@ -415,14 +394,14 @@ impl Store {
     }
 
     /// Find a page in this table: its kind of wait and its due time, and the page. Reads all blocks of the site.
-    pub(super) fn later_find(
+    pub(crate) fn later_find(
         &self,
         site: &SiteRow,
         key: PathKey,
     ) -> Result<Option<(Waiting, Pending)>, StoreError> {
         for kind in WaitKind::ALL {
-            for id in self.later_blocks(site.key, kind)? {
-                let pages = self.later_block(id)?;
+            for id in self.tables.later_ids(site.key, kind)? {
+                let pages = self.later_block(site.key, id)?;
                 if let Some((due, page)) = pages.into_iter().find(|(_, page)| page.key == key) {
                     let waiting = match kind {
                         WaitKind::Retry => Waiting::Retry(due),

@@ -1,4 +1,4 @@
-//! Property test of the engine against a model: random operations are applied to both, and the engine is closed and
+//! Property test of an engine against a model: random operations are applied to both, and the engine is closed and
 //! opened again at random points. No page may be lost, leased twice, or fetched again after it is done.
 //!
 //! The model does not predict the order of sites, nor when a link becomes visible; it takes both from the engine. At
@@ -10,15 +10,13 @@ use std::time::Duration;
 use aranha_url::PathKey;
 use proptest::prelude::*;
 
-use super::tests::Folder;
-use super::*;
-use crate::suite::{EngineFactory, link, page, record, release, seed, small};
-use crate::{Outcome, Pending, Then, WindowUpdate};
+use super::{EngineFactory, link, page, record, release, seed, small};
+use crate::{CheckIn, Frontier as _, Lease, Outcome, PageFilter, Pending, Then, WindowUpdate};
 
 type PageName = (String, String);
 
 #[derive(Clone, Debug)]
-enum Operation {
+pub(crate) enum Operation {
     Seed(u8, u8),
     CheckOut(u8),
     /// The fields are: index of the visit; number of pages done; of pages failed; of new pages in the window; of new
@@ -30,7 +28,7 @@ enum Operation {
     Expire,
 }
 
-fn operation() -> impl Strategy<Value = Operation> {
+pub(crate) fn operation() -> impl Strategy<Value = Operation> {
     let links = proptest::collection::vec((0..6u8, 0..12u8), 0..6);
     let check_in = (
         any::<u8>(),
@@ -62,9 +60,9 @@ struct ModelVisit {
     known: BTreeSet<PathKey>,
 }
 
-struct FrontierModel {
-    folder: Folder,
-    engine: Option<Embedded>,
+struct FrontierModel<F: EngineFactory> {
+    factory: F,
+    engine: Option<F::Engine>,
     now: i64,
     visits: Vec<ModelVisit>,
     /// All pages ever sent or admitted.
@@ -82,12 +80,11 @@ fn site_of(number: u8) -> String {
     format!("s{number}.example")
 }
 
-impl FrontierModel {
-    fn new() -> FrontierModel {
-        let folder = Folder::new();
-        let engine = Some(folder.open(small()));
+impl<F: EngineFactory> FrontierModel<F> {
+    fn new(factory: F) -> FrontierModel<F> {
+        let engine = Some(factory.open(small()));
         FrontierModel {
-            folder,
+            factory,
             engine,
             now: 1000,
             visits: Vec::new(),
@@ -99,7 +96,7 @@ impl FrontierModel {
         }
     }
 
-    fn engine(&mut self) -> &mut Embedded {
+    fn engine(&mut self) -> &mut F::Engine {
         self.engine.as_mut().expect("open")
     }
 
@@ -130,7 +127,7 @@ impl FrontierModel {
             Operation::Reopen => {
                 self.visits.clear();
                 self.engine = None;
-                self.engine = Some(self.folder.open(small()));
+                self.engine = Some(self.factory.open(small()));
             }
             Operation::Expire => {
                 // This is longer than a lease, so all leases expire.
@@ -142,7 +139,7 @@ impl FrontierModel {
 
     fn check_out(&mut self, room: usize) -> usize {
         let now = self.now;
-        let leases = self.engine().check_out(now, "n", room).expect("works");
+        let leases = self.engine().check_out(now, room).expect("works");
         let count = leases.len();
         for lease in leases {
             // If the site is leased again, its earlier lease had expired, and the visit with that lease is over.
@@ -311,7 +308,7 @@ impl FrontierModel {
         assert_eq!(status.pages.known, self.expected.len() as u64);
         assert_eq!((status.pages.queued, status.pages.retry), (0, 0));
         assert_eq!(status.records, self.history.values().sum::<usize>() as u64);
-        let view = View::open(&self.folder.path()).expect("opens");
+        let view = self.factory.view();
         let mut stored: BTreeMap<PageName, usize> = BTreeMap::new();
         let filter = PageFilter {
             all: true,
@@ -327,17 +324,35 @@ impl FrontierModel {
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 200, ..ProptestConfig::default() })]
-
-    #[test]
-    fn no_page_is_lost_or_fetched_twice(
-        operations in proptest::collection::vec(operation(), 1..120)
-    ) {
-        let mut model = FrontierModel::new();
-        for operation in operations {
-            model.apply(operation);
-        }
-        model.finish();
+/// Apply these operations, then crawl until no page is left.
+pub(crate) fn no_page_is_lost_or_fetched_twice(
+    factory: impl EngineFactory,
+    operations: Vec<Operation>,
+) {
+    let mut model = FrontierModel::new(factory);
+    for operation in operations {
+        model.apply(operation);
     }
+    model.finish();
 }
+
+/// Define the property test for an engine. `$cases`: number of sequences of operations.
+macro_rules! model {
+    ($factory:expr, $cases:expr) => {
+        proptest::proptest! {
+            #![proptest_config(proptest::prelude::ProptestConfig {
+                cases: $cases,
+                max_shrink_iters: 200,
+                ..<_>::default()
+            })]
+
+            #[test]
+            fn no_page_is_lost_or_fetched_twice(
+                operations in proptest::collection::vec($crate::suite::model::operation(), 1..120)
+            ) {
+                $crate::suite::model::no_page_is_lost_or_fetched_twice($factory, operations);
+            }
+        }
+    };
+}
+pub(crate) use model;

@@ -4,26 +4,26 @@
 //! goes to the end of the table. The encoding of a record is described in docs/decisions/0002-frontier-layout.md.
 
 use aranha_url::PathKey;
-use rusqlite::params;
 
-use super::sites::SiteRow;
+use super::site_row::SiteRow;
 use super::store::Store;
-use super::store_error::StoreError;
+use super::tables::Tables;
 use crate::codec::{BlockBuffer, Reader, put_signed, put_str, put_varint};
+use crate::store_error::StoreError;
 use crate::{Flags, Hop, Outcome, PageRecord};
 
 /// Bits of the byte that says which optional fields are present.
 mod present {
-    pub(super) const DIGEST: u8 = 1;
-    pub(super) const TEXT_DIGEST: u8 = 2;
-    pub(super) const LOCATION: u8 = 4;
-    pub(super) const REVISIT: u8 = 8;
-    pub(super) const REDIRECT: u8 = 16;
-    pub(super) const NEXT: u8 = 32;
+    pub(crate) const DIGEST: u8 = 1;
+    pub(crate) const TEXT_DIGEST: u8 = 2;
+    pub(crate) const LOCATION: u8 = 4;
+    pub(crate) const REVISIT: u8 = 8;
+    pub(crate) const REDIRECT: u8 = 16;
+    pub(crate) const NEXT: u8 = 32;
 }
 
 /// Append a record to a block. `time` is the time of the previous record.
-pub(super) fn put_record(block: &mut BlockBuffer, record: &PageRecord, time: i64) {
+pub(crate) fn put_record(block: &mut BlockBuffer, record: &PageRecord, time: i64) {
     let fixed = &mut block.fixed;
     fixed.extend_from_slice(&record.key.0.to_le_bytes());
     let mut fields = 0;
@@ -138,7 +138,7 @@ fn read_record(text: &mut Reader<'_>, fixed: &mut Reader<'_>, time: i64) -> Opti
     })
 }
 
-pub(super) fn read_block(text: &[u8], fixed: &[u8]) -> Option<Vec<PageRecord>> {
+pub(crate) fn read_block(text: &[u8], fixed: &[u8]) -> Option<Vec<PageRecord>> {
     let (mut text, mut fixed) = (Reader::new(text), Reader::new(fixed));
     let mut records = Vec::new();
     let mut time = 0;
@@ -150,9 +150,9 @@ pub(super) fn read_block(text: &[u8], fixed: &[u8]) -> Option<Vec<PageRecord>> {
     fixed.is_empty().then_some(records)
 }
 
-impl Store {
+impl<T: Tables> Store<T> {
     /// Append the records of a check-in.
-    pub(super) fn pages_append(
+    pub(crate) fn pages_append(
         &self,
         site: &mut SiteRow,
         records: &[PageRecord],
@@ -167,17 +167,16 @@ impl Store {
             put_record(block, record, time);
             time = record.time;
         }
-        site.pages = self.insert(
-            "INSERT INTO pages (site, previous, records) VALUES (?1, ?2, ?3)",
-            params![site.key, site.pages, self.packer.seal(block)],
-        )?;
+        site.pages = self
+            .tables
+            .pages_insert(site.key, site.pages, self.packer.seal(block))?;
         site.records += records.len() as i64;
         Ok(())
     }
 
     /// Call `visit` for each block of records, the newest first, until it returns false. Records within a block are in
     /// order of time.
-    pub(super) fn pages_walk(
+    pub(crate) fn pages_walk(
         &self,
         site: &SiteRow,
         mut visit: impl FnMut(Vec<PageRecord>) -> bool,
@@ -194,19 +193,15 @@ impl Store {
     }
 
     /// The block of records with this id, in order of time, and the id of the previous block.
-    pub(super) fn pages_block(&self, id: i64) -> Result<(i64, Vec<PageRecord>), StoreError> {
-        let (previous, sealed): (i64, Vec<u8>) = self
-            .first(
-                "SELECT previous, records FROM pages WHERE id = ?1",
-                [id],
-                |row| Ok((row.get(0)?, row.get(1)?)),
-            )?
+    pub(crate) fn pages_block(&self, id: i64) -> Result<(i64, Vec<PageRecord>), StoreError> {
+        let (previous, sealed) = self
+            .tables
+            .pages_block(id)?
             .ok_or_else(|| StoreError::damaged("chain of page records at", id))?;
         let records = self
             .packer
             .open(&sealed)
             .and_then(|(text, fixed)| read_block(&text, fixed))
-            .filter(|_| previous < id)
             .ok_or_else(|| StoreError::damaged("block of page records", id))?;
         Ok((previous, records))
     }

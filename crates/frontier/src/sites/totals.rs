@@ -3,14 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use super::sites::SiteRow;
-use super::store::Store;
-use super::store_error::StoreError;
+use super::site_row::SiteRow;
 use crate::{FrontierStatus, Outcome, PageRecord, PageTotals, SiteState, SiteTotals};
 
 /// The counters. Their names in the table are in [`NAMES`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Count {
+pub(crate) enum Count {
     Waiting,
     Leased,
     Idle,
@@ -50,7 +48,7 @@ const NAMES: [&str; 16] = [
 
 /// The current counters, and their values in the database.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Totals {
+pub(crate) struct Totals {
     counts: [i64; NAMES.len()],
     stored: [i64; NAMES.len()],
     /// Number of new page records by outcome since the last write.
@@ -58,11 +56,11 @@ pub(super) struct Totals {
 }
 
 impl Totals {
-    pub(super) fn add(&mut self, count: Count, change: i64) {
+    pub(crate) fn add(&mut self, count: Count, change: i64) {
         self.counts[count as usize] += change;
     }
 
-    pub(super) fn set(&mut self, count: Count, value: i64) {
+    pub(crate) fn set(&mut self, count: Count, value: i64) {
         self.counts[count as usize] = value;
     }
 
@@ -70,7 +68,7 @@ impl Totals {
         self.counts[count as usize].max(0) as u64
     }
 
-    pub(super) fn records(&mut self, records: &[PageRecord]) {
+    pub(crate) fn records(&mut self, records: &[PageRecord]) {
         self.add(Count::Records, records.len() as i64);
         for record in records {
             // The record of a 304 response has the size of the stored version, but no body was fetched.
@@ -86,7 +84,7 @@ impl Totals {
     }
 
     /// Update the counters for a changed row of `sites`; `before` is `None` for a new row.
-    pub(super) fn site(&mut self, before: Option<&SiteRow>, after: &SiteRow) {
+    pub(crate) fn site(&mut self, before: Option<&SiteRow>, after: &SiteRow) {
         self.tally(after, 1);
         if let Some(before) = before {
             self.tally(before, -1);
@@ -113,73 +111,62 @@ impl Totals {
     }
 }
 
-impl Store {
-    pub(super) fn totals_read(&self) -> Result<Totals, StoreError> {
+impl Totals {
+    /// The counters with these names and values. Names that are not those of counters are ignored.
+    pub(crate) fn from_rows(rows: impl IntoIterator<Item = (String, i64)>) -> Totals {
         let mut totals = Totals::default();
-        let rows = self.all("SELECT name, value FROM totals", [], |row| {
-            Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?))
-        })?;
         for (name, value) in rows {
             if let Some(index) = NAMES.iter().position(|known| *known == name) {
                 totals.counts[index] = value;
             }
         }
         totals.stored = totals.counts;
-        Ok(totals)
+        totals
     }
 
-    /// Write the changed counters.
-    pub(super) fn totals_write(&self, totals: &mut Totals) -> Result<(), StoreError> {
-        for (index, name) in NAMES.iter().enumerate() {
-            if totals.counts[index] != totals.stored[index] {
-                self.run(
-                    "INSERT INTO totals VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = excluded.value",
-                    (name, totals.counts[index]),
-                )?;
-            }
-        }
-        totals.stored = totals.counts;
-        for (outcome, change) in std::mem::take(&mut totals.outcomes) {
-            self.run(
-                "INSERT INTO outcomes VALUES (?1, ?2) ON CONFLICT DO UPDATE SET count = count + excluded.count",
-                (outcome, change),
-            )?;
-        }
-        Ok(())
+    /// The counters that changed since the last call, each with its value and the change.
+    pub(crate) fn take_changes(&mut self) -> Vec<(&'static str, i64, i64)> {
+        let numbers = NAMES.iter().zip(self.counts).zip(self.stored);
+        let changes = numbers.filter(|((_, count), stored)| count != stored);
+        let changes = changes.map(|((name, count), stored)| (*name, count, count - stored));
+        let changes = changes.collect();
+        self.stored = self.counts;
+        changes
     }
 
-    /// The status. The caller must still adjust [`FrontierStatus::next_due`] if there are gathered links, because a
-    /// check-out can write them and make their sites due.
-    pub(super) fn status(&self) -> Result<FrontierStatus, StoreError> {
-        let totals = self.totals_read()?;
-        let outcomes = self
-            .all(
-                "SELECT outcome, count FROM outcomes ORDER BY outcome",
-                [],
-                |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)),
-            )?
-            .into_iter()
-            .filter_map(|(code, count)| {
-                let outcome = Outcome::from_code((code >> 16) as u8, code as u16)?;
-                Some((outcome, count as u64))
-            })
-            .collect();
+    /// The number of new page records by outcome since the last call.
+    pub(crate) fn take_outcomes(&mut self) -> BTreeMap<i64, i64> {
+        std::mem::take(&mut self.outcomes)
+    }
+
+    /// The status. `next` has the earliest time at which a check-out can return a lease, and the earliest due time among
+    /// the sites that have only revisits to do. The caller must still adjust [`FrontierStatus::next_due`] if there are
+    /// gathered links, because a check-out can write them and make their sites due.
+    pub(crate) fn status(
+        &self,
+        outcomes: Vec<(i64, i64)>,
+        next: (Option<i64>, Option<i64>),
+        disk: u64,
+    ) -> FrontierStatus {
+        let outcomes = outcomes.into_iter().filter_map(|(code, count)| {
+            let outcome = Outcome::from_code((code >> 16) as u8, code as u16)?;
+            Some((outcome, count as u64))
+        });
         let [waiting, leased, idle, blocked] = [
             Count::Waiting,
             Count::Leased,
             Count::Idle,
             Count::SitesBlocked,
         ]
-        .map(|count| totals.of(count));
+        .map(|count| self.of(count));
         let [known, queued, retry, blocked_pages] = [
             Count::Known,
             Count::Pending,
             Count::Later,
             Count::PagesBlocked,
         ]
-        .map(|count| totals.of(count));
-        let next = self.next_due()?;
-        Ok(FrontierStatus {
+        .map(|count| self.of(count));
+        FrontierStatus {
             sites: SiteTotals {
                 known: waiting + leased + idle + blocked,
                 waiting,
@@ -194,46 +181,19 @@ impl Store {
                 retry,
                 blocked: blocked_pages,
                 done: known.saturating_sub(queued + retry + blocked_pages),
-                revisit: totals.of(Count::Again),
+                revisit: self.of(Count::Again),
             },
-            records: totals.of(Count::Records),
-            outcomes,
-            bytes: totals.of(Count::Bytes),
-            links: totals.of(Count::Links),
-            links_sent: totals.of(Count::Sent),
-            links_gathered: totals.of(Count::Gathered),
-            runs: totals.of(Count::Runs),
-            seeds: totals.of(Count::Seeds),
+            records: self.of(Count::Records),
+            outcomes: outcomes.collect(),
+            bytes: self.of(Count::Bytes),
+            links: self.of(Count::Links),
+            links_sent: self.of(Count::Sent),
+            links_gathered: self.of(Count::Gathered),
+            runs: self.of(Count::Runs),
+            seeds: self.of(Count::Seeds),
             next_due: next.0,
             next_revisit: next.1,
-            disk: self.disk()?,
-        })
-    }
-
-    /// Returns two times: the earliest time at which a check-out can return a lease, because a site is due or a lease
-    /// expires, and the earliest due time among the sites that have only revisits to do.
-    fn next_due(&self) -> Result<(Option<i64>, Option<i64>), StoreError> {
-        let expires = self
-            .first("SELECT min(expires) FROM leases", [], |row| row.get(0))?
-            .flatten();
-        let (due, revisit) = self.sites_next()?;
-        let due = match (due, expires) {
-            (Some(due), Some(expires)) => Some(due.min(expires)),
-            (due, expires) => due.or(expires),
-        };
-        Ok((due, revisit))
-    }
-
-    /// Total size of the database, its write-ahead log and the link runs, in bytes.
-    fn disk(&self) -> Result<u64, StoreError> {
-        let files = ["", "-wal"].iter().filter_map(|suffix| {
-            let mut path = self.path.clone().into_os_string();
-            path.push(suffix);
-            Some(std::fs::metadata(path).ok()?.len())
-        });
-        let runs: Option<i64> = self
-            .first("SELECT sum(bytes) FROM runs", [], |row| row.get(0))?
-            .flatten();
-        Ok(files.sum::<u64>() + runs.unwrap_or(0) as u64)
+            disk,
+        }
     }
 }

@@ -7,10 +7,11 @@ use std::collections::{BTreeSet, HashSet};
 
 use aranha_url::PathKey;
 
-use super::Embedded;
-use super::sites::SiteRow;
+use super::core::Core;
+use super::site_row::SiteRow;
 use super::store::Store;
-use super::store_error::StoreError;
+use super::tables::Tables;
+use crate::store_error::StoreError;
 use crate::{Outcome, PageRecord, Past, Pending, Seed, VisitOrder};
 
 /// Names of the rows of `totals` that hold the order. The first is missing if there is no order.
@@ -24,13 +25,13 @@ struct StoredOrder {
     unconditional: bool,
 }
 
-impl Embedded {
+impl<T: Tables> Core<T> {
     /// Make the sites of these seeds and their retries due.
-    pub(super) fn make_sites_due(&mut self, now: i64, seeds: &[Seed]) -> Result<(), StoreError> {
+    pub(crate) fn make_sites_due(&mut self, now: i64, seeds: &[Seed]) -> Result<(), StoreError> {
         // A site with several seeds is handled only once, because handling it reads all its retries.
         let sites: BTreeSet<i64> = seeds.iter().map(|seed| seed.site_key.0 as i64).collect();
         for key in sites {
-            let Some(before) = self.store.site(key)? else {
+            let Some(before) = self.store.tables.site(key)? else {
                 continue;
             };
             let mut site = before.clone();
@@ -43,7 +44,7 @@ impl Embedded {
     }
 
     /// Begin the order, or continue an earlier one. Returns when it began.
-    pub(super) fn begin_order(&mut self, now: i64, order: &VisitOrder) -> Result<i64, StoreError> {
+    pub(crate) fn begin_order(&mut self, now: i64, order: &VisitOrder) -> Result<i64, StoreError> {
         let earlier = self.store.order()?;
         let is_same = |earlier: &StoredOrder| {
             earlier.unconditional == order.unconditional
@@ -62,7 +63,7 @@ impl Embedded {
 
     /// Take the next 500 sites in order of key, beginning after the key `after`, and make all their pages due, except
     /// those visited since `began`. Returns the key of the last site; `None` if no site has a key after `after`.
-    pub(super) fn make_next_sites_due(
+    pub(crate) fn make_next_sites_due(
         &mut self,
         now: i64,
         order: &VisitOrder,
@@ -71,7 +72,7 @@ impl Embedded {
     ) -> Result<Option<i64>, StoreError> {
         /// Sites per transaction.
         const SITES: usize = 500;
-        let sites = self.store.sites_after(after, SITES)?;
+        let sites = self.store.tables.sites_after(after, SITES)?;
         for before in sites.iter().filter(|site| !site.blocked) {
             let mut site = before.clone();
             site.free = site.free.min(now);
@@ -94,7 +95,7 @@ impl Embedded {
 
     /// Bring forward the revisits of the next 500 sites in order of key, beginning after the key `after`. Returns the
     /// key of the last of these sites; `None` if there were no more sites.
-    pub(super) fn bring_next_sites_forward(
+    pub(crate) fn bring_next_sites_forward(
         &mut self,
         now: i64,
         until: i64,
@@ -103,7 +104,7 @@ impl Embedded {
     ) -> Result<Option<i64>, StoreError> {
         /// Sites per transaction.
         const SITES: usize = 500;
-        let sites = self.store.sites_with_revisits(until, after, SITES)?;
+        let sites = self.store.tables.sites_with_revisits(until, after, SITES)?;
         for before in &sites {
             let mut site = before.clone();
             let block = &mut self.block;
@@ -163,38 +164,25 @@ impl Embedded {
     }
 }
 
-impl Store {
+impl<T: Tables> Store<T> {
     fn order(&self) -> Result<Option<StoredOrder>, StoreError> {
-        let value = |name: &str| {
-            self.first("SELECT value FROM totals WHERE name = ?1", [name], |row| {
-                row.get::<_, i64>(0)
-            })
-        };
-        let unconditional = value(ORDER_UNCONDITIONAL)? == Some(1);
-        Ok(value(ORDER_BEGAN)?.map(|began| StoredOrder {
+        let unconditional = self.tables.value(ORDER_UNCONDITIONAL)? == Some(1);
+        let began = self.tables.value(ORDER_BEGAN)?;
+        Ok(began.map(|began| StoredOrder {
             began,
             unconditional,
         }))
     }
 
     fn set_order(&self, order: Option<StoredOrder>) -> Result<(), StoreError> {
-        self.run(
-            "DELETE FROM totals WHERE name IN (?1, ?2)",
-            [ORDER_BEGAN, ORDER_UNCONDITIONAL],
-        )?;
-        if let Some(order) = order {
-            for (name, value) in [
-                (ORDER_BEGAN, order.began),
-                (ORDER_UNCONDITIONAL, i64::from(order.unconditional)),
-            ] {
-                self.run("INSERT INTO totals VALUES (?1, ?2)", (name, value))?;
-            }
-        }
-        Ok(())
+        let unconditional = order.map(|order| i64::from(order.unconditional));
+        self.tables
+            .set_value(ORDER_BEGAN, order.map(|order| order.began))?;
+        self.tables.set_value(ORDER_UNCONDITIONAL, unconditional)
     }
 
     /// End the order, if there is one.
-    pub(super) fn end_order(&self) -> Result<(), StoreError> {
+    pub(crate) fn end_order(&self) -> Result<(), StoreError> {
         self.set_order(None)
     }
 

@@ -1,0 +1,187 @@
+//! Read-only access to a frontier, also while nodes write to it: what the reading commands need.
+//!
+//! [`FrontierReader`] is the interface that every storage engine implements; [`View`] is an open reader of any engine.
+
+use aranha_url::CanonUrl;
+
+use crate::{
+    Explanation, FrontierError, FrontierStatus, Outcome, PageRecord, Pending, ProblemSite,
+    SiteEntry, SiteFacts,
+};
+
+/// Selects the page records of a listing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PageFilter<'a> {
+    /// If set, only records of the site with this name.
+    pub site: Option<&'a str>,
+    /// If set, only records with this outcome.
+    pub outcome: Option<Outcome>,
+    /// Whether to list all records of a page instead of only the latest.
+    pub all: bool,
+}
+
+/// A page record with its site.
+#[derive(Clone, Copy, Debug)]
+pub struct PageEntry<'a> {
+    /// Name of the site.
+    pub site: &'a str,
+    /// Preferred origin of the site.
+    pub origin: &'a str,
+    /// The record.
+    pub record: &'a PageRecord,
+}
+
+impl PageEntry<'_> {
+    /// The URL of the page, with the preferred origin of its site.
+    pub fn url(&self) -> String {
+        format!("{}{}", self.origin, self.record.path)
+    }
+}
+
+/// A page that waits to be fetched.
+#[derive(Clone, Copy, Debug)]
+pub struct QueuedPage<'a> {
+    /// Preferred origin of the site.
+    pub origin: &'a str,
+    /// The page.
+    pub page: &'a Pending,
+    /// The time of the retry, if the page waits for one.
+    pub due: Option<i64>,
+}
+
+impl QueuedPage<'_> {
+    /// The URL of the page, with the preferred origin of its site.
+    pub fn url(&self) -> String {
+        format!("{}{}", self.origin, self.page.path)
+    }
+}
+
+/// Read-only access to a frontier. Readers never block the nodes. A long listing is not one snapshot: each batch of sites
+/// shows the state at the time when it is read.
+pub trait FrontierReader {
+    /// The process on this machine that had the collection open for writing when this reader was opened; 0 if its id is
+    /// unknown. `None` if there was none: then leases are left over from a process that was killed, and their sites
+    /// count as waiting. An engine for several nodes returns `None`, because its leases name their nodes.
+    fn writer(&self) -> Option<u32>;
+
+    /// The totals of the crawl.
+    fn status(&self, now: i64) -> Result<FrontierStatus, FrontierError>;
+
+    /// Everything known about one URL.
+    fn explain(&self, url: &CanonUrl) -> Result<Explanation, FrontierError>;
+
+    /// Sites whose last visit was ended by a fault of the crawler, the latest fault first.
+    fn problem_sites(&self) -> Result<Vec<ProblemSite>, FrontierError>;
+
+    /// All seeds, in the order in which they were added.
+    fn seeds(&self) -> Result<Vec<String>, FrontierError>;
+
+    /// Call `visit` for every site, in order of key, until it returns false.
+    fn each_site(&self, visit: &mut dyn FnMut(SiteEntry) -> bool) -> Result<(), FrontierError>;
+
+    /// Call `visit` for every site with its facts, in order of key, until it returns false.
+    fn each_site_with_facts(
+        &self,
+        visit: &mut dyn FnMut(SiteEntry, SiteFacts) -> bool,
+    ) -> Result<(), FrontierError>;
+
+    /// The site with this name, if it is known.
+    fn site(&self, name: &str) -> Result<Option<SiteEntry>, FrontierError>;
+
+    /// Call `visit` for every page that waits to be fetched or retried, site by site, until it returns false. `site`:
+    /// only pages of the site with this name. Links in inboxes are not included.
+    fn each_queued(
+        &self,
+        site: Option<&str>,
+        visit: &mut dyn FnMut(QueuedPage<'_>) -> bool,
+    ) -> Result<(), FrontierError>;
+
+    /// Call `visit` for every selected record, site by site, the newest record first, until it returns false. Memory
+    /// use is bounded by one batch of sites and the keys of one site.
+    fn each_page(
+        &self,
+        filter: &PageFilter<'_>,
+        visit: &mut dyn FnMut(PageEntry<'_>) -> bool,
+    ) -> Result<(), FrontierError>;
+}
+
+/// An open reader of any engine. The methods are described at [`FrontierReader`].
+pub struct View {
+    reader: Box<dyn FrontierReader>,
+}
+
+impl std::fmt::Debug for View {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("View")
+    }
+}
+
+impl View {
+    /// A view of this reader.
+    pub fn of(reader: impl FrontierReader + 'static) -> View {
+        View {
+            reader: Box::new(reader),
+        }
+    }
+
+    /// See [`FrontierReader::writer`].
+    pub fn writer(&self) -> Option<u32> {
+        self.reader.writer()
+    }
+
+    /// See [`FrontierReader::status`].
+    pub fn status(&self, now: i64) -> Result<FrontierStatus, FrontierError> {
+        self.reader.status(now)
+    }
+
+    /// See [`FrontierReader::explain`].
+    pub fn explain(&self, url: &CanonUrl) -> Result<Explanation, FrontierError> {
+        self.reader.explain(url)
+    }
+
+    /// See [`FrontierReader::problem_sites`].
+    pub fn problem_sites(&self) -> Result<Vec<ProblemSite>, FrontierError> {
+        self.reader.problem_sites()
+    }
+
+    /// See [`FrontierReader::seeds`].
+    pub fn seeds(&self) -> Result<Vec<String>, FrontierError> {
+        self.reader.seeds()
+    }
+
+    /// See [`FrontierReader::each_site`].
+    pub fn sites(&self, mut visit: impl FnMut(SiteEntry) -> bool) -> Result<(), FrontierError> {
+        self.reader.each_site(&mut visit)
+    }
+
+    /// See [`FrontierReader::each_site_with_facts`].
+    pub fn sites_with_facts(
+        &self,
+        mut visit: impl FnMut(SiteEntry, SiteFacts) -> bool,
+    ) -> Result<(), FrontierError> {
+        self.reader.each_site_with_facts(&mut visit)
+    }
+
+    /// See [`FrontierReader::site`].
+    pub fn site(&self, name: &str) -> Result<Option<SiteEntry>, FrontierError> {
+        self.reader.site(name)
+    }
+
+    /// See [`FrontierReader::each_queued`].
+    pub fn queued(
+        &self,
+        site: Option<&str>,
+        mut visit: impl FnMut(QueuedPage<'_>) -> bool,
+    ) -> Result<(), FrontierError> {
+        self.reader.each_queued(site, &mut visit)
+    }
+
+    /// See [`FrontierReader::each_page`].
+    pub fn pages(
+        &self,
+        filter: &PageFilter<'_>,
+        mut visit: impl FnMut(PageEntry<'_>) -> bool,
+    ) -> Result<(), FrontierError> {
+        self.reader.each_page(filter, &mut visit)
+    }
+}
