@@ -3,6 +3,7 @@
 //! ```text
 //! cargo run --release -p aranha-frontier --example load -- [--check] FOLDER [MILLIONS [SITES [GROUP]]]
 //! cargo run --release -p aranha-frontier --example load -- --site FOLDER [MILLIONS]
+//! cargo run --release -p aranha-frontier --example load -- --postgres ADDRESS [MILLIONS [SITES [GROUP [CLIENTS]]]]
 //! ```
 //!
 //! Each check-in has 30 page records and 60 links to other sites. A transaction has GROUP check-ins, and is followed by
@@ -24,6 +25,8 @@
 //! first line includes the cost of new sites. With `--check` the exit status is 1 if the second ratio is below 0.8 or memory
 //! exceeded 1 GiB.
 //!
+//! With `--postgres`, CLIENTS nodes with a connection each share the links and the frontier at ADDRESS.
+//!
 //! With `--site`, the program measures check-outs of one site with MILLIONS million URLs.
 
 use std::collections::VecDeque;
@@ -32,7 +35,8 @@ use std::time::{Duration, Instant};
 
 use aranha_frontier::{
     CheckIn, Embedded, Flags, Frontier, FrontierError, FrontierStatus, Hop, Lease, Location,
-    Options, Outcome, Outside, PageRecord, Pending, Seed, Then, WindowUpdate,
+    NodeSettings, Options, Outcome, Outside, PageRecord, Pending, Postgres, Seed, Then,
+    WindowUpdate,
 };
 use aranha_url::{PathKey, SiteKey};
 
@@ -329,11 +333,43 @@ impl Line {
     }
 }
 
-fn run(folder: &Path, target: u64, sites: u64, group: usize) -> Result<Vec<Line>, FrontierError> {
-    let options = Options::default();
-    let window = options.window;
-    let mut frontier = Embedded::open(folder, options)?;
-    let mut random = Random(0x5eed);
+/// Runs several clients, each with a connection of its own, against a PostgreSQL frontier.
+fn run_clients(address: &str, target: u64, sites: u64, group: usize, clients: u64) {
+    let begun = Instant::now();
+    std::thread::scope(|scope| {
+        for client in 0..clients {
+            scope.spawn(move || {
+                let settings = NodeSettings {
+                    node: format!("client {client}"),
+                    is_on_database_time: false,
+                    ..NodeSettings::default()
+                };
+                let mut frontier = match Postgres::open(address, Options::default(), settings) {
+                    Ok(frontier) => frontier,
+                    Err(error) => return eprintln!("{error}"),
+                };
+                if let Err(error) = run(&mut frontier, target / clients, sites, group, client) {
+                    eprintln!("{error}");
+                }
+            });
+        }
+    });
+    let seconds = begun.elapsed().as_secs_f64();
+    println!(
+        "{clients} clients: {target} million links in {seconds:.1} s, {:.0} links/s",
+        target as f64 * 1e6 / seconds
+    );
+}
+
+fn run(
+    frontier: &mut dyn Frontier,
+    target: u64,
+    sites: u64,
+    group: usize,
+    client: u64,
+) -> Result<Vec<Line>, FrontierError> {
+    let window = Options::default().window;
+    let mut random = Random(0x5eed + client);
     let seeds: Vec<Seed> = (0..2000)
         .map(|number| {
             let site = site_name(number * 31 % sites);
@@ -528,7 +564,7 @@ fn main() {
         arguments.retain(|argument| argument != name);
         arguments.len() < all
     };
-    let (check, site) = (flag("--check"), flag("--site"));
+    let (check, site, postgres) = (flag("--check"), flag("--site"), flag("--postgres"));
     let number = |index: usize, default: u64| {
         arguments
             .get(index)
@@ -539,7 +575,7 @@ fn main() {
         eprintln!("usage: load [--check|--site] FOLDER [MILLIONS OF LINKS [SITES [GROUP]]]");
         std::process::exit(2);
     };
-    if let Err(error) = std::fs::create_dir_all(folder) {
+    if !postgres && let Err(error) = std::fs::create_dir_all(folder) {
         eprintln!("error: cannot create {folder}: {error}");
         std::process::exit(1);
     }
@@ -550,12 +586,12 @@ fn main() {
         }
         return;
     }
-    let result = run(
-        Path::new(folder),
-        number(1, 10),
-        number(2, 1_000_000),
-        number(3, 64) as usize,
-    );
+    let (target, sites, group) = (number(1, 10), number(2, 1_000_000), number(3, 64) as usize);
+    if postgres {
+        return run_clients(folder, target, sites, group, number(4, 2));
+    }
+    let result = Embedded::open(Path::new(folder), Options::default())
+        .and_then(|mut frontier| run(&mut frontier, target, sites, group, 0));
     match result {
         Ok(lines) => {
             if !summarise(&lines) && check {

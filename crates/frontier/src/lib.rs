@@ -14,11 +14,12 @@
 //! - **Memory is bounded by [`Options`]**, plus the keys of the sites that are being checked out.
 //! - **The caller gives the time**, in Unix milliseconds.
 //!
-//! [`embedded`] is the SQLite engine; its tables are in `embedded/schema.sql`. What happens to a site does not depend on the
-//! engine (`sites/`), nor does the encoding of links (`links/`). A PostgreSQL engine would be a folder `postgres/` beside it,
-//! and would have to pass the same tests (`suite/`).
+//! [`embedded`] is the SQLite engine, for one machine. [`postgres`] is the PostgreSQL engine, for several nodes. Both pass
+//! the same tests (`suite/`). What happens to a site is the same code for both (`sites/`), and so is the encoding of links
+//! (`links/`). The tables are in `schema.sql` of each engine.
 //!
-//! Read first: [`record`], then the trait [`Frontier`], then [`embedded`] and `docs/decisions/0002-frontier-layout.md`.
+//! Read first: [`record`], then the trait [`Frontier`], then [`embedded`] and `docs/decisions/0002-frontier-layout.md`, or [`postgres`] and
+//! `docs/decisions/0013-postgres.md`.
 //!
 //! ```
 //! use aranha_frontier::{
@@ -88,6 +89,7 @@ mod links;
 pub mod options;
 pub mod outcome;
 pub mod past;
+pub mod postgres;
 pub mod reader;
 pub mod record;
 pub mod retry;
@@ -109,6 +111,7 @@ pub use hop::{EmbedCount, Hop};
 pub use options::{External, Options};
 pub use outcome::Outcome;
 pub use past::{Claim, Claimed, Past};
+pub use postgres::{NodeSettings, Postgres};
 pub use reader::{FrontierReader, PageEntry, PageFilter, QueuedPage, View};
 pub use record::{
     Absent, Addresses, CheckIn, CheckedIn, Counters, Flags, Lease, Location, NoveltyCounters,

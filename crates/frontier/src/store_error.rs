@@ -3,11 +3,18 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use tokio_postgres::error::SqlState;
+
 use crate::FrontierError;
 
 #[derive(Debug)]
 pub(crate) enum StoreError {
     Sqlite(rusqlite::Error),
+    Postgres(tokio_postgres::Error),
+    /// The connection to the database was lost and is not open again yet.
+    NotConnected,
+    /// Another transaction was in the way, and the caller must make the call again.
+    Interrupted,
     /// An I/O error on a link run or on the write-ahead log.
     File(PathBuf, io::Error),
     Damaged(String),
@@ -26,7 +33,35 @@ impl From<rusqlite::Error> for StoreError {
     }
 }
 
+impl From<tokio_postgres::Error> for StoreError {
+    fn from(error: tokio_postgres::Error) -> StoreError {
+        StoreError::Postgres(error)
+    }
+}
+
 impl StoreError {
+    /// Whether the database cannot be reached, or refuses all work for now.
+    pub(crate) fn is_away(&self) -> bool {
+        match self {
+            StoreError::NotConnected | StoreError::Interrupted => true,
+            StoreError::Postgres(error) => is_away(error),
+            _ => false,
+        }
+    }
+
+    /// Whether another transaction was in the way, so that the same transaction may succeed at once.
+    pub(crate) fn is_conflict(&self) -> bool {
+        let StoreError::Postgres(error) = self else {
+            return false;
+        };
+        let conflicts = [
+            &SqlState::T_R_DEADLOCK_DETECTED,
+            &SqlState::T_R_SERIALIZATION_FAILURE,
+            &SqlState::UNIQUE_VIOLATION,
+        ];
+        error.code().is_some_and(|code| conflicts.contains(&code))
+    }
+
     /// A block that cannot be decoded, or a row that is missing.
     pub(crate) fn damaged(what: &str, id: i64) -> StoreError {
         StoreError::Damaged(format!("{what} {id}"))
@@ -60,6 +95,25 @@ impl StoreError {
                 place,
                 source: source.into(),
             },
+            StoreError::Interrupted => FrontierError::Away {
+                place,
+                source: "another transaction was in the way".into(),
+            },
+            StoreError::NotConnected => FrontierError::Away {
+                place,
+                source: "the connection was lost".into(),
+            },
+            StoreError::Postgres(source) if is_away(&source) => FrontierError::Away {
+                place,
+                source: sentence(&source).into(),
+            },
+            StoreError::Postgres(source) if source.code() == Some(&SqlState::DISK_FULL) => {
+                FrontierError::Full { place }
+            }
+            StoreError::Postgres(source) => FrontierError::Database {
+                place,
+                source: sentence(&source).into(),
+            },
             StoreError::Empty => FrontierError::Missing {
                 path: place.parent().unwrap_or(&place).to_owned(),
             },
@@ -78,4 +132,30 @@ fn is_full(error: &rusqlite::Error) -> bool {
     let extended = error.sqlite_error().map(|error| error.extended_code);
     error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull)
         || extended == Some(rusqlite::ffi::SQLITE_IOERR_SHMSIZE)
+}
+
+/// Whether an error of PostgreSQL may pass: the connection is lost or cannot be made, or the server is starting,
+/// stopping or has too many clients.
+fn is_away(error: &tokio_postgres::Error) -> bool {
+    let Some(code) = error.code() else {
+        // Errors without a code come from the connection, or from a value of the wrong type.
+        let source = std::error::Error::source(error);
+        return error.is_closed() || source.is_some_and(|source| source.is::<io::Error>());
+    };
+    let passing = [
+        &SqlState::ADMIN_SHUTDOWN,
+        &SqlState::CRASH_SHUTDOWN,
+        &SqlState::CANNOT_CONNECT_NOW,
+        &SqlState::TOO_MANY_CONNECTIONS,
+    ];
+    passing.contains(&code) || code.code().starts_with("08")
+}
+
+/// The error of PostgreSQL with its cause. By itself it only says `db error`.
+fn sentence(error: &tokio_postgres::Error) -> String {
+    match (error.as_db_error(), std::error::Error::source(error)) {
+        (Some(error), _) => error.message().to_owned(),
+        (None, Some(source)) => format!("{error}: {source}"),
+        (None, None) => error.to_string(),
+    }
 }

@@ -1,7 +1,7 @@
 //! Crash test: after a kill at a random moment, every acknowledged check-in is stored and the crawl can continue.
 //!
-//! The test starts itself as a child process, which makes check-ins until it is killed, and prints the data of each
-//! check-in after the frontier has acknowledged it. The parent kills the child with SIGKILL, opens the collection, and
+//! The test runs on both engines. It starts itself as a child process, which makes check-ins until it is killed, and prints the data of each
+//! check-in after the frontier has acknowledged it. The parent kills the child with SIGKILL, opens the frontier, and
 //! looks for all printed data.
 
 use std::collections::BTreeMap;
@@ -10,15 +10,44 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use aranha_frontier::PageFilter;
 use aranha_frontier::{
-    CheckIn, Embedded, Flags, Frontier, Hop, Lease, Options, Outcome, Outside, PageRecord, Pending,
-    Seed, Then, View, WindowUpdate,
+    CheckIn, Embedded, Flags, Frontier, Hop, Lease, NodeSettings, Options, Outcome, Outside,
+    PageFilter, PageRecord, Pending, Postgres, Seed, Then, View, WindowUpdate,
 };
 use aranha_url::{CanonUrl, Canonicaliser, PathKey, UrlRules};
 
-/// Environment variable with the folder of the collection, for the child process.
-const FOLDER: &str = "ARANHA_CRASH_FOLDER";
+#[path = "../src/postgres/cluster.rs"]
+mod cluster;
+
+/// Environment variable with the place of the frontier, for the child process: a folder, or the address of a database.
+const PLACE: &str = "ARANHA_CRASH_FRONTIER";
+
+fn is_database(place: &str) -> bool {
+    place.starts_with("postgres://")
+}
+
+fn open(place: &str) -> Box<dyn Frontier> {
+    if !is_database(place) {
+        return Box::new(Embedded::open(Path::new(place), options()).expect("opens"));
+    }
+    // A killed child is declared dead soon, so that the next one gets its sites.
+    let settings = NodeSettings {
+        ttl: Duration::from_secs(1),
+        pause: Duration::ZERO,
+        is_on_database_time: false,
+        ..NodeSettings::default()
+    };
+    Box::new(Postgres::open(place, options(), settings).expect("opens"))
+}
+
+fn view(place: &str) -> View {
+    let view = if is_database(place) {
+        View::connect(place)
+    } else {
+        View::open(Path::new(place))
+    };
+    view.expect("opens")
+}
 
 fn options() -> Options {
     Options {
@@ -125,10 +154,10 @@ fn check_in(visit: &mut ChildVisit, name: &str, then: Then, stored: &mut Vec<Str
 /// The code of the child process. It does nothing when it is run as an ordinary test.
 #[test]
 fn child() {
-    let Ok(folder) = std::env::var(FOLDER) else {
+    let Ok(place) = std::env::var(PLACE) else {
         return;
     };
-    let mut frontier = Embedded::open(Path::new(&folder), options()).expect("opens");
+    let mut frontier = open(&place);
     let mut now = 1_000;
     let seeds: Vec<Seed> = (0..8)
         .map(|n| Seed::of(&url(&format!("https://s{n}.example/"))))
@@ -167,10 +196,10 @@ fn child() {
 }
 
 /// Run the child and kill it `delay` after a number of acknowledged check-ins. Returns the acknowledged data.
-fn run_and_kill(folder: &Path, acknowledgements: usize, delay: Duration) -> Vec<String> {
+fn run_and_kill(place: &str, acknowledgements: usize, delay: Duration) -> Vec<String> {
     let mut child = Command::new(std::env::current_exe().expect("this program"))
         .args(["child", "--exact", "--nocapture", "--test-threads=1"])
-        .env(FOLDER, folder)
+        .env(PLACE, place)
         .stdout(Stdio::piped())
         .stderr(Stdio::inherit())
         .spawn()
@@ -202,15 +231,27 @@ fn run_and_kill(folder: &Path, acknowledgements: usize, delay: Duration) -> Vec<
 
 #[test]
 fn acknowledged_check_ins_survive_a_kill() {
-    if std::env::var(FOLDER).is_ok() {
+    if std::env::var(PLACE).is_ok() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
+    kill_and_look(folder.path().to_str().expect("UTF-8"));
+}
+
+#[test]
+fn acknowledged_check_ins_survive_a_kill_on_postgres() {
+    if std::env::var(PLACE).is_ok() {
+        return;
+    }
+    kill_and_look(&cluster::new_address());
+}
+
+fn kill_and_look(place: &str) {
     let (mut links, mut windows) = (Vec::new(), Vec::new());
     let mut pages: BTreeMap<String, usize> = BTreeMap::new();
     for round in 0..6u64 {
         let delay = Duration::from_micros(round * 3700 % 9000);
-        for line in run_and_kill(folder.path(), 5 + round as usize * 7, delay) {
+        for line in run_and_kill(place, 5 + round as usize * 7, delay) {
             if let Some(link) = line.strip_prefix("link ") {
                 links.push(link.to_owned());
             } else if let Some(page) = line.strip_prefix("window ") {
@@ -229,8 +270,8 @@ fn acknowledged_check_ins_survive_a_kill() {
         "a page was fetched again after it was done"
     );
 
-    let frontier = Embedded::open(folder.path(), options()).expect("opens after the kill");
-    let view = View::open(folder.path()).expect("opens");
+    let frontier = open(place);
+    let view = view(place);
     let mut stored = BTreeMap::new();
     let filter = PageFilter {
         all: true,

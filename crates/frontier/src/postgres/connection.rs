@@ -1,0 +1,304 @@
+//! The connection to the database, used from one thread at a time. A call waits for its answer.
+//!
+//! Statements are prepared once per connection. A connection that is lost is opened again by the next transaction
+//! (`transaction.rs`).
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::str::FromStr as _;
+use std::time::Duration;
+
+use tokio::runtime::Runtime;
+use tokio_postgres::config::SslMode;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, Config, NoTls, Row, Statement};
+
+use super::tls::Tls;
+use crate::FrontierError;
+use crate::store_error::StoreError;
+
+/// Time after which a connection attempt has failed, and time without an answer after which the connection is lost.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
+/// Schema of the tables if the address names none.
+const DEFAULT_SCHEMA: &str = "aranha";
+
+/// Parameters of a statement.
+pub(super) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
+
+/// The address of a frontier: `postgres://USER@HOST/DATABASE?schema=NAME`.
+#[derive(Clone, Debug)]
+pub(super) struct Address {
+    config: Config,
+    pub(super) schema: String,
+    /// The address without the password, for messages.
+    pub(super) place: PathBuf,
+}
+
+impl Address {
+    pub(super) fn parse(text: &str) -> Result<Address, FrontierError> {
+        let (address, schema) = take_schema(text);
+        let invalid = |problem: String| FrontierError::Database {
+            place: PathBuf::from(without_password(text)),
+            source: problem.into(),
+        };
+        let mut config = Config::from_str(&address).map_err(|error| {
+            let cause = std::error::Error::source(&error).map(ToString::to_string);
+            invalid(format!(
+                "invalid address: {}",
+                cause.unwrap_or_else(|| error.to_string())
+            ))
+        })?;
+        let is_word = |name: &str| {
+            let mut letters = name.chars();
+            letters
+                .next()
+                .is_some_and(|first| first.is_ascii_lowercase())
+                && letters.all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+                && name.len() < 64
+        };
+        if !is_word(&schema) {
+            let problem = "the name of a schema has lower-case letters, digits and underscores";
+            return Err(invalid(problem.to_owned()));
+        }
+        // Without TLS unless the address asks for it: a server's own certificate could not be checked.
+        if !address.contains("sslmode=") {
+            config.ssl_mode(SslMode::Disable);
+        }
+        config
+            .application_name("aranha")
+            .connect_timeout(CONNECT_TIMEOUT)
+            .tcp_user_timeout(ANSWER_TIMEOUT)
+            .keepalives_idle(ANSWER_TIMEOUT / 3);
+        Ok(Address {
+            config,
+            schema,
+            place: PathBuf::from(without_password(text)),
+        })
+    }
+}
+
+/// Removes the parameter `schema` from an address.
+fn take_schema(text: &str) -> (String, String) {
+    let Some((base, query)) = text.split_once('?') else {
+        return (text.to_owned(), DEFAULT_SCHEMA.to_owned());
+    };
+    let mut schema = DEFAULT_SCHEMA.to_owned();
+    let mut rest = Vec::new();
+    for parameter in query.split('&') {
+        match parameter.strip_prefix("schema=") {
+            Some(name) => name.clone_into(&mut schema),
+            None => rest.push(parameter),
+        }
+    }
+    if rest.is_empty() {
+        return (base.to_owned(), schema);
+    }
+    (format!("{base}?{}", rest.join("&")), schema)
+}
+
+fn without_password(address: &str) -> String {
+    let Some((scheme, rest)) = address.split_once("://") else {
+        return "postgres".to_owned();
+    };
+    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    let path = path.split('?').next().unwrap_or_default();
+    match authority.rsplit_once('@') {
+        Some((user, host)) => {
+            let user = user.split(':').next().unwrap_or_default();
+            format!("{scheme}://{user}@{host}{path}")
+        }
+        None => format!("{scheme}://{authority}{path}"),
+    }
+}
+
+/// A connection, with the runtime that drives it.
+pub(super) struct Connection {
+    /// `None` only while it is dropped.
+    runtime: Option<Runtime>,
+    address: Address,
+    client: RefCell<Option<Client>>,
+    statements: RefCell<HashMap<String, Statement>>,
+    /// Number of statements that were sent. Tests bound it.
+    pub(super) sent: Cell<u64>,
+}
+
+impl std::fmt::Debug for Connection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Connection")
+            .field(&self.address.place)
+            .finish()
+    }
+}
+
+impl Drop for Connection {
+    /// A runtime must not be dropped within another one, unless it does not wait for its tasks.
+    fn drop(&mut self) {
+        *self.client.borrow_mut() = None;
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl Connection {
+    /// A connection that is not open yet.
+    pub(super) fn new(address: Address) -> Result<Connection, StoreError> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(StoreError::at_file(Path::new("runtime")))?;
+        Ok(Connection {
+            runtime: Some(runtime),
+            address,
+            client: RefCell::new(None),
+            statements: RefCell::default(),
+            sent: Cell::new(0),
+        })
+    }
+
+    pub(super) fn schema(&self) -> &str {
+        &self.address.schema
+    }
+
+    /// Wait for a future. Within another runtime, tokio is told that this thread blocks.
+    fn wait<T>(&self, work: impl Future<Output = T>) -> T {
+        let runtime = self.runtime.as_ref().expect("it is taken only by drop");
+        if tokio::runtime::Handle::try_current().is_ok() {
+            tokio::task::block_in_place(|| runtime.block_on(work))
+        } else {
+            runtime.block_on(work)
+        }
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        let client = self.client.borrow();
+        client.as_ref().is_some_and(|client| !client.is_closed())
+    }
+
+    /// Open the connection, unless it is open.
+    pub(super) fn open(&self) -> Result<(), StoreError> {
+        if self.is_open() {
+            return Ok(());
+        }
+        self.statements.borrow_mut().clear();
+        let config = &self.address.config;
+        let client = self.wait(async {
+            if config.get_ssl_mode() == SslMode::Disable {
+                let (client, connection) = config.connect(NoTls).await?;
+                tokio::spawn(connection);
+                return Ok::<_, tokio_postgres::Error>(client);
+            }
+            let (client, connection) = config.connect(Tls::new()).await?;
+            tokio::spawn(connection);
+            Ok(client)
+        })?;
+        *self.client.borrow_mut() = Some(client);
+        // Statistics of growing tables mislead the planner, so it must neither scan tables that have an index nor plan
+        // a statement again.
+        self.batch(&format!(
+            "SET search_path = {}; SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; \
+             SET plan_cache_mode = force_generic_plan; SET jit = off; SET client_min_messages = warning",
+            self.address.schema
+        ))
+    }
+
+    /// Close the connection, so that the next use opens a new one.
+    pub(super) fn close(&self) {
+        *self.client.borrow_mut() = None;
+        self.statements.borrow_mut().clear();
+    }
+
+    /// Run statements without parameters.
+    pub(super) fn batch(&self, sql: &str) -> Result<(), StoreError> {
+        self.sent.set(self.sent.get() + 1);
+        let client = self.client.borrow();
+        let client = client.as_ref().ok_or(StoreError::NotConnected)?;
+        Ok(self.wait(client.batch_execute(sql))?)
+    }
+
+    fn statement(&self, client: &Client, sql: &str) -> Result<Statement, StoreError> {
+        if let Some(statement) = self.statements.borrow().get(sql) {
+            return Ok(statement.clone());
+        }
+        let statement = self.wait(client.prepare(sql))?;
+        let mut statements = self.statements.borrow_mut();
+        statements.insert(sql.to_owned(), statement.clone());
+        Ok(statement)
+    }
+
+    /// Run a query. Returns all its rows.
+    pub(super) fn query(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
+        self.sent.set(self.sent.get() + 1);
+        let client = self.client.borrow();
+        let client = client.as_ref().ok_or(StoreError::NotConnected)?;
+        let statement = self.statement(client, sql)?;
+        Ok(self.wait(client.query(&statement, params))?)
+    }
+
+    /// Run a query. Returns its first row, if there is one.
+    pub(super) fn first(&self, sql: &str, params: Params<'_>) -> Result<Option<Row>, StoreError> {
+        Ok(self.query(sql, params)?.into_iter().next())
+    }
+
+    /// Run a statement. Returns the number of changed rows.
+    pub(super) fn run(&self, sql: &str, params: Params<'_>) -> Result<u64, StoreError> {
+        self.sent.set(self.sent.get() + 1);
+        let client = self.client.borrow();
+        let client = client.as_ref().ok_or(StoreError::NotConnected)?;
+        let statement = self.statement(client, sql)?;
+        Ok(self.wait(client.execute(&statement, params))?)
+    }
+
+    /// Append rows of a link run to its table.
+    pub(super) fn copy_blocks(&self, slot: i32, blocks: &[LinkBlockRow]) -> Result<(), StoreError> {
+        use tokio_postgres::binary_copy::BinaryCopyInWriter;
+        use tokio_postgres::types::Type;
+        let client = self.client.borrow();
+        let client = client.as_ref().ok_or(StoreError::NotConnected)?;
+        let sql = format!("COPY run_{slot} (first, part, links) FROM STDIN (FORMAT binary)");
+        Ok(self
+            .wait(async {
+                let sink = client.copy_in(&sql).await?;
+                let writer = BinaryCopyInWriter::new(sink, &[Type::INT8, Type::INT8, Type::BYTEA]);
+                let mut writer = std::pin::pin!(writer);
+                for (first, part, links) in blocks {
+                    writer.as_mut().write(&[first, part, links]).await?;
+                }
+                writer.finish().await
+            })
+            .map(drop)?)
+    }
+}
+
+/// A block of a link run: its first site, its number, and the sealed links.
+pub(super) type LinkBlockRow = (i64, i64, Vec<u8>);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_names_a_schema_and_shows_no_password() {
+        let address =
+            Address::parse("postgres://crawl:secret@db:5433/national?schema=third&sslmode=disable");
+        let address = address.expect("valid");
+        assert_eq!(address.schema, "third");
+        assert_eq!(
+            address.place,
+            Path::new("postgres://crawl@db:5433/national")
+        );
+        assert_eq!(address.config.get_ports(), [5433]);
+        let address = Address::parse("postgres://db/national").expect("valid");
+        assert_eq!(address.schema, "aranha");
+        for wrong in [
+            "postgres://db/n?schema=a;b",
+            "postgres://db/n?what=1",
+            "postgres://db/n?schema=",
+        ] {
+            Address::parse(wrong).expect_err("invalid");
+        }
+    }
+}

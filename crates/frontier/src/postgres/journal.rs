@@ -1,0 +1,67 @@
+//! The journal: links to other sites that are in no link run yet, written in the same transaction as the pages on which
+//! they were found.
+//!
+//! Two tables take turns. The sorter (`sorter.rs`) switches new links to the other table, locks the full one until the
+//! transactions that write to it have ended, and truncates it when its links are in a link run. A transaction that had
+//! chosen the full table before the switch may write to it afterwards; its links are sorted the next time.
+
+use super::tables::PostgresTables;
+use crate::codec::BlockBuffer;
+use crate::links::gather::Gather;
+use crate::sites::store::Store;
+use crate::sites::tables::Tables as _;
+use crate::store_error::StoreError;
+
+/// The numbers of the journal tables.
+pub(super) const JOURNALS: [i64; 2] = [0, 1];
+/// Name of the value with the number of the table that takes new links.
+pub(super) const CURRENT: &str = "journal";
+
+impl PostgresTables {
+    /// The table that takes new links.
+    pub(super) fn current_journal(&self) -> Result<i64, StoreError> {
+        let journal = self.value(CURRENT)?;
+        journal.ok_or_else(|| StoreError::Damaged("table named_values".to_owned()))
+    }
+
+    /// Number of links that are in no link run yet.
+    pub(super) fn gathered(&self) -> Result<i64, StoreError> {
+        self.number(
+            "SELECT (SELECT coalesce(sum(count), 0) FROM journal_0)::int8 + (SELECT coalesce(sum(count), 0) FROM journal_1)::int8",
+            &[],
+        )
+    }
+}
+
+impl Store<PostgresTables> {
+    /// Append all gathered links as one entry, and remove them from memory.
+    pub(super) fn journal_append(
+        &self,
+        gather: &mut Gather,
+        block: &mut BlockBuffer,
+    ) -> Result<(), StoreError> {
+        let count = gather.links.len() as i64;
+        let start = Gather::default().position();
+        if gather.encode_since(start, block) {
+            let journal = self.tables.current_journal()?;
+            let sealed = self.packer.seal_fast(block);
+            let sql = format!("INSERT INTO journal_{journal} VALUES ($1, $2)");
+            self.tables.connection.run(&sql, &[&sealed, &count])?;
+        }
+        gather.clear();
+        Ok(())
+    }
+
+    /// The links of a journal.
+    pub(super) fn journal_read(&self, journal: i64) -> Result<Gather, StoreError> {
+        let mut gather = Gather::default();
+        let sql = format!("SELECT links FROM journal_{journal}");
+        for row in self.tables.connection.query(&sql, &[])? {
+            self.packer
+                .open(row.try_get(0)?)
+                .and_then(|(text, keys)| gather.extend(&text, keys))
+                .ok_or_else(|| StoreError::damaged("journal", journal))?;
+        }
+        Ok(gather)
+    }
+}

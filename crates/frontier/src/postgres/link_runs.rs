@@ -1,0 +1,158 @@
+//! Link runs: links of many check-ins, sorted by site, in blocks (tables `run_SLOT`), and their list (table `runs`).
+//!
+//! A site stores the newest link run that it has consumed. Consumed links are not deleted one by one; the next merge drops
+//! them.
+//!
+//! Invariants: A run that is in the list is complete. The known sites of the run up to `upto` were announced: they are due
+//! because of it. Whoever reads runs holds the lock [`RUNS`] shared from before it reads the list until the end of
+//! its transaction; whoever announces sites or replaces runs holds it exclusively. So no announcement is missed, and no
+//! table is truncated while it is read.
+
+use super::tables::PostgresTables;
+use crate::links::link_block::visit_block;
+use crate::links::run_link::RunLink;
+use crate::sites::store::Store;
+use crate::store_error::StoreError;
+
+/// Keys of advisory locks. The first number is that of the schema.
+pub(super) const RUNS: i32 = 1;
+pub(super) const SORTER: i32 = 2;
+pub(super) const MIGRATION: i32 = 3;
+
+/// Number of tables for link runs.
+pub(super) const SLOTS: i32 = 96;
+
+/// One row of `runs`.
+#[derive(Clone, Debug)]
+pub(super) struct LinkRun {
+    pub(super) run: i64,
+    pub(super) slot: i32,
+    pub(super) level: i64,
+    pub(super) last: i64,
+    pub(super) upto: Option<i64>,
+}
+
+impl LinkRun {
+    /// Whether the run can have links that are newer than the link run `consumed`. A site may see links of a run before
+    /// the run is announced to it. Then the announcement finds that the site has consumed the run.
+    fn may_have(&self, consumed: i64) -> bool {
+        self.last > consumed
+    }
+}
+
+impl PostgresTables {
+    /// Take an advisory lock until the end of the transaction.
+    pub(super) fn lock_until_commit(&self, key: i32) -> Result<(), StoreError> {
+        let sql = "SELECT pg_advisory_xact_lock(hashtext($1), $2)";
+        self.connection
+            .query(sql, &[&self.connection.schema(), &key])?;
+        Ok(())
+    }
+
+    /// Like [`PostgresTables::lock_until_commit`], but returns false if another transaction has the lock.
+    pub(super) fn try_lock_until_commit(&self, key: i32) -> Result<bool, StoreError> {
+        let sql = "SELECT pg_try_advisory_xact_lock(hashtext($1), $2)";
+        let row = self
+            .connection
+            .first(sql, &[&self.connection.schema(), &key])?;
+        Ok(row.map(|row| row.try_get(0)).transpose()? == Some(true))
+    }
+
+    /// Keep link runs as they are until the end of the transaction.
+    pub(super) fn share_runs(&self) -> Result<(), StoreError> {
+        let sql = "SELECT pg_advisory_xact_lock_shared(hashtext($1), $2)";
+        self.connection
+            .query(sql, &[&self.connection.schema(), &RUNS])?;
+        Ok(())
+    }
+
+    /// All link runs, in order of their newest links, oldest first.
+    pub(super) fn read_runs(&self) -> Result<Vec<LinkRun>, StoreError> {
+        let sql = "SELECT run, slot, level, last, upto FROM runs ORDER BY last, run";
+        let rows = self.connection.query(sql, &[])?;
+        let runs = rows.iter().map(|row| {
+            Ok(LinkRun {
+                run: row.try_get(0)?,
+                slot: row.try_get(1)?,
+                level: row.try_get(2)?,
+                last: row.try_get(3)?,
+                upto: row.try_get(4)?,
+            })
+        });
+        runs.collect()
+    }
+
+    /// The link runs, as they were when this transaction first read them.
+    fn runs(&self) -> Result<Vec<LinkRun>, StoreError> {
+        if let Some(runs) = &self.unit.borrow().runs {
+            return Ok(runs.clone());
+        }
+        let runs = self.read_runs()?;
+        self.unit.borrow_mut().runs = Some(runs.clone());
+        Ok(runs)
+    }
+
+    /// Read the blocks with links to these sites, each with the newest link run that it has consumed.
+    pub(super) fn read_links(&self, sites: &[(i64, i64)]) -> Result<(), StoreError> {
+        for run in self.runs()? {
+            let here = sites.iter().filter(|(_, consumed)| run.may_have(*consumed));
+            let here: Vec<i64> = here.map(|(site, _)| *site).collect();
+            if here.is_empty() {
+                continue;
+            }
+            // The links of a site may begin inside the block before the first block that starts with this site.
+            let sql = format!(
+                "SELECT s.site, b.links FROM unnest($1::int8[]) AS s (site) CROSS JOIN LATERAL ( \
+                 (SELECT part, links FROM run_{0} WHERE first < s.site ORDER BY first DESC, part DESC LIMIT 1) UNION ALL \
+                 (SELECT part, links FROM run_{0} WHERE first = s.site)) b ORDER BY s.site, b.part",
+                run.slot
+            );
+            let rows = self.connection.query(&sql, &[&here])?;
+            let mut unit = self.unit.borrow_mut();
+            for row in rows {
+                let blocks = unit.links.entry((row.try_get(0)?, run.run)).or_default();
+                blocks.push(row.try_get(1)?);
+            }
+        }
+        let mut unit = self.unit.borrow_mut();
+        unit.links_read.extend(sites.iter().map(|(site, _)| *site));
+        Ok(())
+    }
+}
+
+impl Store<PostgresTables> {
+    /// Read the inbox of a site: call `visit` for each of its links in link runs that are newer than `consumed`. Returns
+    /// the newest link run that was read.
+    pub(super) fn inbox_walk(
+        &self,
+        site: i64,
+        consumed: i64,
+        mut visit: impl FnMut(RunLink<'_>) -> Option<()>,
+    ) -> Result<i64, StoreError> {
+        if !self.tables.unit.borrow().links_read.contains(&site) {
+            self.tables.read_links(&[(site, consumed)])?;
+        }
+        let runs = self.tables.runs()?;
+        let mut newest = consumed;
+        let mut text = Vec::new();
+        for run in runs.iter().filter(|run| run.may_have(consumed)) {
+            newest = newest.max(run.last);
+            let blocks = self.tables.unit.borrow_mut().links.remove(&(site, run.run));
+            for sealed in blocks.unwrap_or_default() {
+                let fixed = self.packer.open_into(&sealed, &mut text);
+                fixed
+                    .and_then(|fixed| {
+                        visit_block(&text, fixed, site, &mut |link| {
+                            if link.run > consumed {
+                                visit(link)
+                            } else {
+                                Some(())
+                            }
+                        })
+                    })
+                    .ok_or_else(|| StoreError::damaged("link run", run.run))?;
+            }
+        }
+        Ok(newest)
+    }
+}

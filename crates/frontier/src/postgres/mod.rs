@@ -1,0 +1,493 @@
+//! The PostgreSQL engine: several nodes share one frontier (F2; Viuva Negra 3.2, 5; `CoBWeb` Fig. 3).
+//!
+//! The layout is that of the embedded engine: data is grouped by site, a check-in appends blocks for its site, and links
+//! to other sites are gathered, sorted by site, and written as link runs. What happens to a site is the same code
+//! (`sites/`); this folder stores rows and blocks, and lets many nodes work at the same time.
+//! `docs/decisions/0013-postgres.md` has the design and its figures.
+//!
+//! Invariants:
+//! - **A transaction of a node that was declared dead writes nothing**, and a check-in is stored only if the row of its
+//!   site still has its lease (`nodes.rs`).
+//! - **Every call is one transaction** that locks the rows of its sites in order of key (`transaction.rs`, `tables.rs`),
+//!   except calls that take several.
+//! - **No announcement of links is missed**, and no link run is removed while it is read (`link_runs.rs`).
+//! - **A check-in is on the disk of the database when the call returns.** Check-outs and merges become durable with the
+//!   next check-in.
+//!
+//! Read first: `schema.sql`, then `transaction.rs` and `unit.rs`. A link to another site passes through `journal.rs`,
+//! `sorter.rs`, `link_runs.rs` and `merge.rs`.
+
+mod checkout;
+mod connection;
+mod inbox;
+mod journal;
+mod link_runs;
+mod merge;
+mod migrations;
+mod nodes;
+mod sorter;
+mod tables;
+mod tls;
+mod totals;
+mod transaction;
+mod unit;
+mod view;
+mod write;
+
+#[cfg(test)]
+mod cluster;
+#[cfg(test)]
+mod tests;
+
+use std::cell::Cell;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
+use std::time::Duration;
+
+use aranha_url::{CanonUrl, SiteKey};
+
+use crate::codec::Packer;
+use crate::sites::checkout::MIN_FLUSH_INTERVAL;
+use crate::sites::core::Core;
+use crate::sites::store::Store;
+use crate::sites::tables::Tables as _;
+use crate::store_error::StoreError;
+use crate::{
+    CheckIn, CheckedIn, Claim, Claimed, Explanation, Frontier, FrontierError, FrontierStatus,
+    Lease, LeaseLost, Options, Outside, ProblemSite, RecordBatch, RecordCursor, Rediscovered, Seed,
+    Seeded, SiteFacts, Then, VisitOrder,
+};
+use connection::{Address, Connection};
+use inbox::PostgresInbox;
+use nodes::Heartbeat;
+use tables::PostgresTables;
+use transaction::Durability::{Lazy, Synced};
+
+pub use nodes::boot_time;
+
+/// How a node takes part in a crawl.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NodeSettings {
+    /// Name of the node, for people.
+    pub node: String,
+    /// Time without a sign of life after which the node is declared dead, and its sites are given to others.
+    pub ttl: Duration,
+    /// Time from the declaration to the next visit of these sites.
+    pub pause: Duration,
+    /// Whether due times and courtesy pauses are kept on the clock of the database, so that the clocks of the nodes do
+    /// not matter. Otherwise the times of the caller are used as they are, for simulated time.
+    pub is_on_database_time: bool,
+}
+
+impl Default for NodeSettings {
+    fn default() -> NodeSettings {
+        NodeSettings {
+            node: String::new(),
+            ttl: Duration::from_secs(60),
+            pause: Duration::from_secs(60),
+            is_on_database_time: true,
+        }
+    }
+}
+
+/// The PostgreSQL engine: one node of a crawl.
+#[derive(Debug)]
+pub struct Postgres {
+    core: Core<PostgresTables>,
+    settings: NodeSettings,
+    place: PathBuf,
+    heartbeat: Heartbeat,
+    /// When a check-out last began to sort links, because no site was due.
+    last_flush: Option<i64>,
+    /// When this node last looked for dead nodes.
+    last_clean: Option<i64>,
+    /// Whether due times of sites may have been computed with another horizon.
+    horizon_changed: bool,
+    /// The clock of the sites minus the clock of the caller.
+    shift: Cell<i64>,
+    /// Time of the last call.
+    last_now: i64,
+}
+
+/// The error of the public interface.
+fn at(error: StoreError, place: &Path) -> FrontierError {
+    match error {
+        StoreError::Empty => FrontierError::Missing {
+            path: place.to_owned(),
+        },
+        other => other.at(place),
+    }
+}
+
+impl Postgres {
+    /// Open the frontier at `address`, and create its tables if there are none. This process becomes a new node, which
+    /// leaves the crawl when the frontier is dropped.
+    ///
+    /// The address is `postgres://USER@HOST/DATABASE`, with these parameters after `?`: `schema=NAME` for the schema of
+    /// the tables (default `aranha`), `sslmode=require` for TLS.
+    pub fn open(
+        address: &str,
+        options: Options,
+        settings: NodeSettings,
+    ) -> Result<Postgres, FrontierError> {
+        let address = Address::parse(address)?;
+        let place = address.place.clone();
+        Postgres::open_at(address, options, settings).map_err(|error| at(error, &place))
+    }
+
+    fn open_at(
+        address: Address,
+        options: Options,
+        settings: NodeSettings,
+    ) -> Result<Postgres, StoreError> {
+        let packer = Packer::new().map_err(StoreError::at_file(&address.place))?;
+        let connection = Connection::new(address.clone())?;
+        connection.open()?;
+        migrations::migrate(&connection)?;
+        let heartbeat = Heartbeat::start(address.clone(), settings.ttl)?;
+        let inbox = PostgresInbox::new(&options);
+        let store = Store::new(PostgresTables::new(connection), packer);
+        let mut engine = Postgres {
+            core: Core::new(store, inbox, options),
+            settings,
+            place: address.place,
+            heartbeat,
+            last_flush: None,
+            last_clean: None,
+            horizon_changed: true,
+            shift: Cell::new(0),
+            last_now: 0,
+        };
+        engine.register()?;
+        Ok(engine)
+    }
+
+    /// The time until which this node may send requests, on the clock of [`boot_time`]. It moves forward while the
+    /// database can be reached. Other nodes may be given the sites of this node some time later.
+    pub fn deadline(&self) -> Arc<AtomicI64> {
+        self.heartbeat.deadline()
+    }
+
+    /// Read without a transaction.
+    fn read<T>(
+        &self,
+        work: impl FnOnce(&Store<PostgresTables>) -> Result<T, StoreError>,
+    ) -> Result<T, FrontierError> {
+        let store = &self.core.store;
+        let result = store.tables.connection.open().and_then(|()| work(store));
+        store.tables.unit.take();
+        result.map_err(|error| self.failed(error))
+    }
+
+    /// Release all leases of this node.
+    fn release(&mut self, now: i64) -> Result<u64, StoreError> {
+        let leases = self.core.store.tables.own_leases();
+        let sites: Vec<i64> = leases.iter().map(|lease| lease.site).collect();
+        self.core.store.tables.lock_sites(&sites)?;
+        for lease in &leases {
+            self.core.reclaim(now, *lease)?;
+        }
+        Ok(leases.len() as u64)
+    }
+
+    /// Leave the crawl: release all leases, and end this node.
+    fn leave(&mut self) -> Result<(), FrontierError> {
+        self.transact(Synced, self.last_now, |engine, now| {
+            engine.release(now)?;
+            let tables = &engine.core.store.tables;
+            let sql = "UPDATE nodes SET alive = false WHERE node = $1";
+            tables.connection.run(sql, &[&tables.node.get()])?;
+            Ok(())
+        })
+    }
+
+    /// Insert seeds that are not known yet.
+    fn insert_seeds(&self, now: i64, seeds: &[Seed]) -> Result<(), StoreError> {
+        let urls = seeds
+            .iter()
+            .map(|seed| format!("{}{}", seed.origin, seed.path));
+        let urls: Vec<String> = urls.collect();
+        let sites: Vec<i64> = seeds.iter().map(|seed| seed.site_key.0 as i64).collect();
+        let paths: Vec<i64> = seeds.iter().map(|seed| seed.path_key.0 as i64).collect();
+        let tables = &self.core.store.tables;
+        let rows = tables.connection.query(
+            "INSERT INTO seeds (url, site, path, time) SELECT url, site, path, $4 \
+             FROM unnest($1::text[], $2::int8[], $3::int8[]) WITH ORDINALITY AS s (url, site, path, number) ORDER BY number \
+             ON CONFLICT DO NOTHING RETURNING site, path",
+            &[&urls, &sites, &paths, &now],
+        )?;
+        let mut unit = tables.unit.borrow_mut();
+        for row in rows {
+            unit.new_seeds.insert((row.try_get(0)?, row.try_get(1)?));
+        }
+        drop(unit);
+        tables.lock_sites(&sites)
+    }
+
+    /// Make the locked sites due in parts: `step` handles some sites after a key, and returns the key of the last.
+    fn in_steps(
+        &mut self,
+        now: i64,
+        mut step: impl FnMut(
+            &mut Core<PostgresTables>,
+            i64,
+            Option<i64>,
+        ) -> Result<Option<i64>, StoreError>,
+    ) -> Result<(), FrontierError> {
+        let mut after = None;
+        loop {
+            after = self.transact(Synced, now, |engine, now| {
+                step(&mut engine.core, now, after)
+            })?;
+            if after.is_none() {
+                return Ok(());
+            }
+        }
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        if !std::thread::panicking()
+            && let Err(error) = self.leave()
+        {
+            tracing::warn!(%error, "the node did not leave the crawl in order; its leases end when it expires");
+        }
+    }
+}
+
+impl Frontier for Postgres {
+    fn may_be_away(&self) -> bool {
+        true
+    }
+
+    fn seed(&mut self, now: i64, seeds: &[Seed]) -> Result<Seeded, FrontierError> {
+        self.transact(Synced, now, |engine, now| {
+            engine.insert_seeds(now, seeds)?;
+            engine.core.add_seeds(now, seeds)
+        })
+    }
+
+    fn make_due(&mut self, now: i64, seeds: &[Seed]) -> Result<(), FrontierError> {
+        let keys: Vec<i64> = seeds.iter().map(|seed| seed.site_key.0 as i64).collect();
+        self.transact(Synced, now, |engine, now| {
+            engine.core.store.tables.lock_sites(&keys)?;
+            engine.core.make_sites_due(now, seeds)
+        })
+    }
+
+    fn make_all_due(&mut self, now: i64, order: &VisitOrder) -> Result<i64, FrontierError> {
+        let began = self.transact(Synced, now, |engine, now| {
+            engine.core.begin_order(now, order)
+        })?;
+        self.in_steps(now, |core, now, after| {
+            core.make_next_sites_due(now, order, began, after)
+        })?;
+        Ok(began - self.shift.get())
+    }
+
+    fn end_order(&mut self) -> Result<(), FrontierError> {
+        self.transact(Synced, self.last_now, |engine, _| {
+            engine.core.store.end_order()
+        })
+    }
+
+    fn bring_revisits_forward(
+        &mut self,
+        now: i64,
+        until: i64,
+        visited_by: i64,
+    ) -> Result<(), FrontierError> {
+        self.in_steps(now, |core, now, after| {
+            core.bring_next_sites_forward(now, until, visited_by, after)
+        })
+    }
+
+    fn read_records(
+        &self,
+        cursor: &mut RecordCursor,
+    ) -> Result<Option<RecordBatch>, FrontierError> {
+        self.read(|store| store.records_after(cursor))
+    }
+
+    fn rediscover(
+        &mut self,
+        now: i64,
+        site: SiteKey,
+        found: &Rediscovered,
+    ) -> Result<u64, FrontierError> {
+        self.transact(Synced, now, |engine, now| {
+            engine.core.admit_rediscovered(now, site, found)
+        })
+    }
+
+    fn claim(
+        &mut self,
+        now: i64,
+        claims: &[(Outside, Claim)],
+        weigh: fn(&SiteFacts, u8) -> f64,
+    ) -> Result<Claimed, FrontierError> {
+        let keys = claims.iter().map(|(link, _)| link.site_key.0 as i64);
+        let keys: Vec<i64> = keys.collect();
+        self.transact(Synced, now, |engine, now| {
+            engine.core.store.tables.lock_sites(&keys)?;
+            engine.core.apply_claims(now, claims, weigh)
+        })
+    }
+
+    fn revisit_until(&mut self, horizon: i64) {
+        self.core.store.horizon = horizon;
+        self.horizon_changed = true;
+    }
+
+    fn seeds(&self) -> Result<Vec<String>, FrontierError> {
+        self.read(|store| store.tables.seeds())
+    }
+
+    fn check_out(&mut self, now: i64, room: usize) -> Result<Vec<Lease>, FrontierError> {
+        if room == 0 {
+            return Ok(Vec::new());
+        }
+        let mut leases = self.check_out_sites(now, room)?;
+        for lease in &mut leases {
+            lease.due -= self.shift.get();
+            lease.expires -= self.shift.get();
+        }
+        tracing::debug!(sites = leases.len(), room, "check-out");
+        Ok(leases)
+    }
+
+    fn check_in(
+        &mut self,
+        now: i64,
+        batch: Vec<CheckIn>,
+    ) -> Result<Vec<Result<CheckedIn, LeaseLost>>, FrontierError> {
+        if batch.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut batch = Some(batch);
+        self.transact(Synced, now, |engine, now| {
+            // The check-ins are used up by the first try, because a copy would cost as much as storing them.
+            let batch = batch.take().ok_or(StoreError::Interrupted)?;
+            engine.read_for_check_ins(&batch)?;
+            let shift = engine.shift.get();
+            let mut replies = Vec::with_capacity(batch.len());
+            for mut entry in batch {
+                if let Then::Release { due } = &mut entry.then {
+                    *due += shift;
+                }
+                let lease = entry.lease;
+                let reply = engine.core.store_check_in(now, entry)?;
+                let reply = reply.map(|reply| CheckedIn {
+                    expires: reply.expires - shift,
+                    ..reply
+                });
+                replies.push(reply.ok_or(LeaseLost { lease }));
+            }
+            Ok(replies)
+        })
+    }
+
+    fn renew(&mut self, now: i64, leases: &[u64]) -> Result<Vec<LeaseLost>, FrontierError> {
+        self.transact(Lazy, now, |engine, now| {
+            let expires = engine.core.expiry(now);
+            let mut lost = Vec::new();
+            for lease in leases {
+                let tables = &engine.core.store.tables;
+                if !tables.lease_renew(*lease as i64, expires)? {
+                    lost.push(LeaseLost { lease: *lease });
+                }
+            }
+            Ok(lost)
+        })
+    }
+
+    fn release_all(&mut self, now: i64) -> Result<u64, FrontierError> {
+        self.transact(Synced, now, Postgres::release)
+    }
+
+    fn end_failed_visit(
+        &mut self,
+        now: i64,
+        lease: u64,
+        problem: &str,
+        due: i64,
+    ) -> Result<bool, FrontierError> {
+        self.transact(Synced, now, |engine, now| {
+            let due = due + engine.shift.get();
+            engine.core.end_failed_visit(now, lease, problem, due)
+        })
+    }
+
+    fn problem_sites(&self) -> Result<Vec<ProblemSite>, FrontierError> {
+        self.read(|store| store.tables.problems())
+    }
+
+    fn bring_problem_sites_forward(
+        &mut self,
+        now: i64,
+        sites: &[SiteKey],
+        due: i64,
+    ) -> Result<(), FrontierError> {
+        let keys: Vec<i64> = sites.iter().map(|site| site.0 as i64).collect();
+        self.transact(Synced, now, |engine, now| {
+            let due = due + engine.shift.get();
+            engine.core.store.tables.lock_sites(&keys)?;
+            engine.core.bring_problem_sites_forward(now, sites, due)
+        })
+    }
+
+    fn status(&self, now: i64) -> Result<FrontierStatus, FrontierError> {
+        let mut status = self.read(|store| {
+            let mut status = store.tables.status(store.horizon)?;
+            status.sites.problems = store.tables.problems()?.len() as u64;
+            Ok(status)
+        })?;
+        let shift = self.shift.get();
+        if status.links_gathered > 0 {
+            let flush = match self.last_flush {
+                Some(last) if self.core.leased > 0 => last.saturating_add(MIN_FLUSH_INTERVAL),
+                _ => now + shift,
+            };
+            status.next_due = Some(status.next_due.map_or(flush, |due| due.min(flush)));
+        }
+        status.next_due = status.next_due.map(|due| due - shift);
+        status.next_revisit = status.next_revisit.map(|due| due - shift);
+        Ok(status)
+    }
+
+    fn explain(&self, url: &CanonUrl) -> Result<Explanation, FrontierError> {
+        self.read(|store| store.explain(url))
+    }
+
+    fn block(&mut self, now: i64, site: &str) -> Result<bool, FrontierError> {
+        self.transact(Synced, now, |engine, now| {
+            engine.core.set_blocked(now, site, true)
+        })
+    }
+
+    fn unblock(&mut self, now: i64, site: &str) -> Result<bool, FrontierError> {
+        self.transact(Synced, now, |engine, now| {
+            engine.core.set_blocked(now, site, false)
+        })
+    }
+
+    fn tidy(&mut self, now: i64, budget: Duration) -> Result<bool, FrontierError> {
+        if budget.is_zero() {
+            return Ok(false);
+        }
+        self.sort_links(now, false)?;
+        while self.merge_runs(now)? {
+            if budget != Duration::MAX {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn flush(&mut self, now: i64) -> Result<(), FrontierError> {
+        self.sort_links(now, true)?;
+        Ok(())
+    }
+}

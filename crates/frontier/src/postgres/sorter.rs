@@ -1,0 +1,421 @@
+//! The sorter: sorts the links of a journal by site, writes them as a link run, and announces the run to its sites.
+//!
+//! Any node may be the sorter; a lock makes sure that only one is at a time. One transaction writes the run, creates the
+//! rows of new sites, which are due at once, and truncates the journal. Then the run is announced in steps: known sites
+//! that do not wait because of earlier links become due. A sorter that ends in between leaves a run with `upto`, and the next one continues there.
+
+use super::Postgres;
+use super::journal::{CURRENT, JOURNALS};
+use super::link_runs::{LinkRun, RUNS, SLOTS, SORTER};
+use super::tables::{COLUMNS, PostgresTables};
+use super::transaction::Durability;
+use crate::links::gather::{Gather, LinkIndexEntry};
+use crate::links::link_block::{LinkBlockReader, LinkBlockWriter};
+use crate::sites::site_row::SiteRow;
+use crate::sites::tables::Tables as _;
+use crate::sites::unique::Unique;
+use crate::store_error::StoreError;
+use crate::{External, FrontierError};
+
+/// Number of sites that are looked up by one statement, and announced by one transaction.
+const STEP: usize = if cfg!(test) { 2 } else { 2000 };
+/// Number of blocks of a link run that are read or written by one statement.
+const BLOCKS: i64 = if cfg!(test) { 2 } else { 128 };
+
+impl Postgres {
+    /// Write the links of the journals as link runs, and announce them. `all`: also a journal with few links, and wait
+    /// for another sorter. Returns false if another node is the sorter.
+    pub(super) fn sort_links(&mut self, now: i64, all: bool) -> Result<bool, FrontierError> {
+        if !self.announce(now, all)? {
+            return Ok(false);
+        }
+        for _ in JOURNALS {
+            let Some(journal) = self.journal_to_sort(all)? else {
+                break;
+            };
+            let sorted = self.transact(Durability::Synced, now, |engine, now| {
+                if !engine.be_sorter(all)? {
+                    return Ok(false);
+                }
+                engine.sort_journal(now, journal)?;
+                Ok(true)
+            })?;
+            if !sorted || !self.announce(now, all)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Become the sorter until the end of the transaction.
+    pub(super) fn be_sorter(&self, wait: bool) -> Result<bool, StoreError> {
+        let tables = &self.core.store.tables;
+        if wait {
+            tables.lock_until_commit(SORTER)?;
+            return Ok(true);
+        }
+        tables.try_lock_until_commit(SORTER)
+    }
+
+    /// The journal that has enough links. New links go to the other one from now on.
+    fn journal_to_sort(&mut self, all: bool) -> Result<Option<i64>, FrontierError> {
+        let wanted = if all {
+            1
+        } else {
+            self.core.options.run_links.max(1) as i64
+        };
+        let tables = &self.core.store.tables;
+        let choose = || {
+            for journal in JOURNALS {
+                let sql = format!("SELECT coalesce(sum(count), 0)::int8 FROM journal_{journal}");
+                if tables.number(&sql, &[])? < wanted {
+                    continue;
+                }
+                if tables.current_journal()? == journal {
+                    tables.set_value(CURRENT, Some(1 - journal))?;
+                }
+                return Ok(Some(journal));
+            }
+            Ok(None)
+        };
+        choose().map_err(|error| self.failed(error))
+    }
+
+    /// Write the links of a journal as a link run.
+    fn sort_journal(&mut self, now: i64, journal: i64) -> Result<(), StoreError> {
+        let tables = &self.core.store.tables;
+        // Wait for the transactions that write to the journal.
+        tables
+            .connection
+            .batch(&format!("LOCK TABLE journal_{journal} IN EXCLUSIVE MODE"))?;
+        let mut gather = self.core.store.journal_read(journal)?;
+        if gather.links.is_empty() {
+            return Ok(());
+        }
+        // The order is by site, then by position, which is the order of arrival.
+        gather.links.sort_unstable();
+        let run = tables.number("SELECT nextval('run_ids')", &[])?;
+        let Some(slot) = tables.free_slot()? else {
+            return Ok(());
+        };
+        let mut writer = RunWriter::new(slot);
+        let mut unique = Unique::default();
+        let groups: Vec<&[LinkIndexEntry]> =
+            gather.links.chunk_by(|a, b| a.site == b.site).collect();
+        for groups in groups.chunks(STEP) {
+            let known = self.known_sites(groups)?;
+            for group in groups {
+                let is_known = known.binary_search(&group[0].site).is_ok();
+                if !is_known {
+                    self.create_site(now, run, &gather, &group[0])?;
+                } else if self.core.inbox.outbox.policy == External::HomePage
+                    && !has_request(&gather, group)
+                {
+                    // The home page policy drops links to known sites, except seeds and claims.
+                    continue;
+                }
+                unique.begin(group.len());
+                for entry in *group {
+                    if unique.is_new(entry.key) {
+                        let link = gather.read(entry);
+                        let link = link.ok_or_else(|| StoreError::damaged("journal", journal))?;
+                        writer.push(self, entry.site, &link.link(run, entry.key))?;
+                    }
+                }
+            }
+            // New sites are many in the first runs, so their rows are not kept in memory.
+            self.core.store.tables.write()?;
+            self.core.store.tables.forget_sites();
+        }
+        writer.finish(self)?;
+        let tables = &self.core.store.tables;
+        let (links, bytes) = (writer.links, writer.bytes);
+        tables.connection.run(
+            "INSERT INTO runs VALUES ($1, $2, 0, $1, $3, $4, $5)",
+            &[&run, &slot, &links, &bytes, &i64::MIN],
+        )?;
+        tables
+            .connection
+            .batch(&format!("TRUNCATE journal_{journal}"))?;
+        tracing::debug!(run, links, bytes, "link run written");
+        Ok(())
+    }
+
+    /// The sites of these groups that are known, in order of key.
+    fn known_sites(&self, groups: &[&[LinkIndexEntry]]) -> Result<Vec<i64>, StoreError> {
+        let keys: Vec<i64> = groups.iter().map(|group| group[0].site).collect();
+        let sql = "SELECT key FROM sites WHERE key = ANY($1) ORDER BY key";
+        let rows = self.core.store.tables.connection.query(sql, &[&keys])?;
+        let keys = rows.iter().map(|row| row.try_get(0));
+        Ok(keys.collect::<Result<_, _>>()?)
+    }
+
+    /// Create the row of a new site. It is due when the transaction is committed.
+    fn create_site(
+        &mut self,
+        now: i64,
+        run: i64,
+        gather: &Gather,
+        entry: &LinkIndexEntry,
+    ) -> Result<(), StoreError> {
+        let damaged = || StoreError::damaged("journal before run", run);
+        let link = gather.read(entry).ok_or_else(damaged)?;
+        let mut row = SiteRow::new(entry.site, link.name, &link.origin(), run - 1);
+        let core = &mut self.core;
+        if core.inbox.outbox.policy == External::Combined {
+            row.free = now;
+            let link = link.link(run, entry.key);
+            let (depth, hop, _, via) = link.fields().ok_or_else(damaged)?;
+            let home = core.inbox.outbox.home_page(depth, hop, via);
+            core.store.keys_append(&mut row, &[home.key])?;
+            core.store
+                .queue_append(&mut row, &[home], &mut core.block)?;
+        }
+        row.receive_links(now, core.store.horizon);
+        core.store.site_insert(&row)?;
+        core.totals.site(None, &row);
+        Ok(())
+    }
+
+    /// Announce all link runs that were not announced to all their sites. Returns false if another node is the sorter.
+    fn announce(&mut self, now: i64, wait: bool) -> Result<bool, FrontierError> {
+        loop {
+            let step = self.transact(Durability::Synced, now, |engine, now| {
+                if !engine.be_sorter(wait)? {
+                    return Ok(AnnounceStep::NotSorter);
+                }
+                let tables = &engine.core.store.tables;
+                let runs = tables.read_runs()?;
+                let Some(run) = runs.into_iter().find(|run| run.upto.is_some()) else {
+                    return Ok(AnnounceStep::Done);
+                };
+                tables.lock_until_commit(RUNS)?;
+                engine.announce_step(now, &run)?;
+                Ok(AnnounceStep::More)
+            })?;
+            match step {
+                AnnounceStep::NotSorter => return Ok(false),
+                AnnounceStep::Done => return Ok(true),
+                AnnounceStep::More => {}
+            }
+        }
+    }
+
+    /// Make the next sites of a link run due.
+    fn announce_step(&mut self, now: i64, run: &LinkRun) -> Result<(), StoreError> {
+        let upto = run.upto.unwrap_or(i64::MAX);
+        let mut sites = self.sites_of_run(run, upto)?;
+        let is_last = sites.len() < STEP;
+        sites.truncate(STEP);
+        let last = sites.last().copied();
+        let tables = &self.core.store.tables;
+        let sql = format!(
+            "SELECT {COLUMNS} FROM sites WHERE key = ANY($1) AND NOT inbox AND consumed < $2 ORDER BY key FOR UPDATE"
+        );
+        let rows = tables.connection.query(&sql, &[&sites, &run.last])?;
+        for before in tables.keep_sites(&rows)? {
+            let mut row = before.clone();
+            row.receive_links(now, self.core.store.horizon);
+            self.core.store.site_update(&row)?;
+            self.core.totals.site(Some(&before), &row);
+        }
+        let upto = last.filter(|_| !is_last);
+        let sql = "UPDATE runs SET upto = $2 WHERE run = $1";
+        self.core
+            .store
+            .tables
+            .connection
+            .run(sql, &[&run.run, &upto])?;
+        Ok(())
+    }
+
+    /// About [`STEP`] sites of a link run after `after`, in order of key.
+    fn sites_of_run(&self, run: &LinkRun, after: i64) -> Result<Vec<i64>, StoreError> {
+        let mut reader = RunReader::after(run.slot, after);
+        let mut sites: Vec<i64> = Vec::new();
+        while sites.len() < STEP {
+            reader.advance(self)?;
+            let Some(site) = reader.block.site() else {
+                break;
+            };
+            if site > after && sites.last() != Some(&site) {
+                sites.push(site);
+            }
+        }
+        Ok(sites)
+    }
+}
+
+/// What a step of an announcement found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum AnnounceStep {
+    NotSorter,
+    Done,
+    More,
+}
+
+/// Whether a seed or a claim is among these links. A seed or claim has an empty `via`.
+fn has_request(gather: &Gather, group: &[LinkIndexEntry]) -> bool {
+    let is_request = |entry: &LinkIndexEntry| {
+        let link = gather.read(entry)?.link(0, entry.key);
+        let (_, _, _, via) = link.fields()?;
+        Some(via.is_empty())
+    };
+    group.iter().any(|entry| is_request(entry) == Some(true))
+}
+
+impl PostgresTables {
+    /// A table that has no link run; `None` if there is none.
+    pub(super) fn free_slot(&self) -> Result<Option<i32>, StoreError> {
+        let sql = "SELECT min(slot)::int4 FROM generate_series(0, $1 - 1) AS s (slot) \
+                   WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.slot = s.slot)";
+        let row = self.connection.first(sql, &[&SLOTS])?;
+        Ok(row.map(|row| row.try_get(0)).transpose()?.flatten())
+    }
+
+    /// Forget the rows of sites that were written. The transaction must not use them again.
+    fn forget_sites(&self) {
+        let mut unit = self.unit.borrow_mut();
+        unit.sites.clear();
+        unit.keys = <_>::default();
+    }
+}
+
+/// Writes a link run.
+#[derive(Debug)]
+pub(super) struct RunWriter {
+    slot: i32,
+    block: LinkBlockWriter,
+    rows: Vec<super::connection::LinkBlockRow>,
+    part: i64,
+    pub(super) links: i64,
+    pub(super) bytes: i64,
+}
+
+impl RunWriter {
+    pub(super) fn new(slot: i32) -> RunWriter {
+        RunWriter {
+            slot,
+            block: LinkBlockWriter::default(),
+            rows: Vec::new(),
+            part: 0,
+            links: 0,
+            bytes: 0,
+        }
+    }
+
+    /// Append a link: see [`LinkBlockWriter::push`].
+    pub(super) fn push(
+        &mut self,
+        engine: &Postgres,
+        site: i64,
+        link: &crate::links::run_link::RunLink<'_>,
+    ) -> Result<(), StoreError> {
+        if self.block.is_full(site) {
+            self.end_block(engine);
+            if self.rows.len() as i64 >= BLOCKS {
+                self.write(engine)?;
+            }
+        }
+        self.block.push(site, link);
+        self.links += 1;
+        Ok(())
+    }
+
+    fn end_block(&mut self, engine: &Postgres) {
+        let mut sealed = Vec::new();
+        if let Some(first) = self.block.end(&engine.core.store.packer, &mut sealed) {
+            self.bytes += sealed.len() as i64;
+            self.rows.push((first, self.part, sealed));
+            self.part += 1;
+        }
+    }
+
+    fn write(&mut self, engine: &Postgres) -> Result<(), StoreError> {
+        let connection = &engine.core.store.tables.connection;
+        connection.copy_blocks(self.slot, &self.rows)?;
+        self.rows.clear();
+        Ok(())
+    }
+
+    /// Write the last blocks.
+    pub(super) fn finish(&mut self, engine: &Postgres) -> Result<(), StoreError> {
+        self.end_block(engine);
+        self.write(engine)
+    }
+}
+
+/// Reads a link run one site at a time.
+#[derive(Debug)]
+pub(super) struct RunReader {
+    slot: i32,
+    /// Number of the next block.
+    next: i64,
+    /// The first block is the last that begins before this site.
+    after: Option<i64>,
+    rows: std::collections::VecDeque<Vec<u8>>,
+    pub(super) block: LinkBlockReader,
+}
+
+impl RunReader {
+    /// A reader before the first site.
+    pub(super) fn new(slot: i32) -> RunReader {
+        RunReader {
+            slot,
+            next: 0,
+            after: None,
+            rows: <_>::default(),
+            block: LinkBlockReader::default(),
+        }
+    }
+
+    /// A reader before the first site after `after`, or some sites earlier.
+    fn after(slot: i32, after: i64) -> RunReader {
+        RunReader {
+            after: Some(after),
+            ..RunReader::new(slot)
+        }
+    }
+
+    /// Move to the next site; there is none at the end.
+    pub(super) fn advance(&mut self, engine: &Postgres) -> Result<(), StoreError> {
+        let store = &engine.core.store;
+        self.block.leave_site();
+        if self.block.is_at_end() {
+            if self.rows.is_empty() {
+                self.read(&store.tables)?;
+            }
+            let Some(sealed) = self.rows.pop_front() else {
+                return Ok(());
+            };
+            let opened = self.block.load(&store.packer, &sealed);
+            opened.ok_or_else(|| self.damaged())?;
+        }
+        let read = self.block.read_site();
+        read.ok_or_else(|| self.damaged())
+    }
+
+    fn damaged(&self) -> StoreError {
+        StoreError::damaged("table of link run", self.slot.into())
+    }
+
+    fn read(&mut self, tables: &PostgresTables) -> Result<(), StoreError> {
+        let slot = self.slot;
+        if let Some(after) = self.after.take() {
+            let sql = format!(
+                "SELECT part FROM run_{slot} WHERE first <= $1 ORDER BY first DESC, part DESC LIMIT 1"
+            );
+            let row = tables.connection.first(&sql, &[&after])?;
+            self.next = row.map(|row| row.try_get(0)).transpose()?.unwrap_or(0);
+        }
+        let sql = format!(
+            "SELECT part, links FROM run_{slot} WHERE part >= $1 AND part < $1 + $2 ORDER BY part"
+        );
+        for row in tables.connection.query(&sql, &[&self.next, &BLOCKS])? {
+            let part: i64 = row.try_get(0)?;
+            self.next = part + 1;
+            self.rows.push_back(row.try_get(1)?);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,153 @@
+//! Transactions. Every call of the engine is one transaction, except those that take several.
+//!
+//! A transaction that was in the way of another is repeated. If the connection is lost, the call fails with an error that
+//! may pass, and the next call opens the connection again. If it is lost while a transaction is committed, the call waits
+//! until the database can say whether the transaction was committed, because its caller must know.
+
+use std::time::Duration;
+
+use super::Postgres;
+use crate::FrontierError;
+use crate::store_error::StoreError;
+
+/// Maximum number of times that a transaction is tried.
+const MAX_TRIES: usize = 8;
+/// Time between two questions whether a transaction was committed.
+const RETRY_INTERVAL: Duration = Duration::from_millis(500);
+
+/// Whether the caller waits until the transaction is on the disk of the database.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Durability {
+    /// The transaction is on the disk when the call returns.
+    Synced,
+    /// A crash of the database may undo the transaction, and all later ones.
+    Lazy,
+}
+
+impl Postgres {
+    /// Run `work` in one transaction. `work` gets the engine and the time on the clock of the sites.
+    pub(super) fn transact<T>(
+        &mut self,
+        durability: Durability,
+        now: i64,
+        mut work: impl FnMut(&mut Postgres, i64) -> Result<T, StoreError>,
+    ) -> Result<T, FrontierError> {
+        self.last_now = now;
+        for _ in 1..MAX_TRIES {
+            match self.try_transaction(durability, now, &mut work) {
+                Err(error) if error.is_conflict() => {
+                    tracing::debug!(?error, "a transaction is repeated");
+                }
+                result => return result.map_err(|error| self.failed(error)),
+            }
+        }
+        let result = self.try_transaction(durability, now, &mut work);
+        result.map_err(|error| self.failed(error))
+    }
+
+    fn try_transaction<T>(
+        &mut self,
+        durability: Durability,
+        now: i64,
+        work: &mut impl FnMut(&mut Postgres, i64) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let result = self
+            .begin(durability, now)
+            .and_then(|now| work(self, now))
+            .and_then(|value| {
+                self.write()?;
+                self.commit()?;
+                Ok(value)
+            });
+        let tables = &self.core.store.tables;
+        tables.unit.take();
+        if result.is_ok() {
+            tables.leases.borrow_mut().commit();
+        } else {
+            tables.leases.borrow_mut().roll_back();
+            self.core.inbox.roll_back();
+            self.core.totals = <_>::default();
+            // A rollback that fails leaves the connection in an unknown state.
+            if tables.connection.batch("ROLLBACK").is_err() {
+                tables.connection.close();
+            }
+        }
+        self.core.leased = tables.leases.borrow().held.len() as u64;
+        result
+    }
+
+    /// Begin a transaction in which this node is alive. Returns the time on the clock of the sites.
+    fn begin(&mut self, durability: Durability, now: i64) -> Result<i64, StoreError> {
+        let begin = match durability {
+            Durability::Synced => "BEGIN",
+            Durability::Lazy => "BEGIN; SET LOCAL synchronous_commit = off",
+        };
+        self.core.store.tables.connection.open()?;
+        let database_now = loop {
+            let tables = &self.core.store.tables;
+            tables.connection.batch(begin)?;
+            if let Some(now) = tables.hold_node()? {
+                break now;
+            }
+            tables.connection.batch("ROLLBACK")?;
+            self.register()?;
+        };
+        let tables = &self.core.store.tables;
+        tables.unit.borrow_mut().is_writing = true;
+        if self.settings.is_on_database_time {
+            self.shift.set(database_now - now);
+        }
+        Ok(now + self.shift.get())
+    }
+
+    /// Write what the transaction has collected.
+    pub(super) fn write(&mut self) -> Result<(), StoreError> {
+        let core = &mut self.core;
+        core.store.tables.write()?;
+        core.store
+            .journal_append(&mut core.inbox.outbox.gather, &mut core.block)?;
+        core.store.tables.write_totals(&mut core.totals)
+    }
+
+    fn commit(&mut self) -> Result<(), StoreError> {
+        let connection = &self.core.store.tables.connection;
+        let sql = "SELECT pg_current_xact_id_if_assigned()::text";
+        let row = connection.first(sql, &[])?;
+        let transaction: Option<String> = row.map(|row| row.try_get(0)).transpose()?.flatten();
+        let Err(error) = connection.batch("COMMIT") else {
+            return Ok(());
+        };
+        let Some(transaction) = transaction.filter(|_| error.is_away()) else {
+            return Err(error);
+        };
+        tracing::warn!(?error, "waiting for the outcome of a transaction");
+        loop {
+            match self.was_committed(&transaction) {
+                Ok(true) => return Ok(()),
+                Ok(false) => return Err(error),
+                Err(again) if again.is_away() => std::thread::sleep(RETRY_INTERVAL),
+                Err(other) => return Err(other),
+            }
+        }
+    }
+
+    /// Whether a transaction was committed.
+    fn was_committed(&self, transaction: &str) -> Result<bool, StoreError> {
+        let connection = &self.core.store.tables.connection;
+        connection.open()?;
+        let sql = "SELECT pg_xact_status($1::text::xid8)";
+        let row = connection.first(sql, &[&transaction])?;
+        let status: Option<String> = row.map(|row| row.try_get(0)).transpose()?.flatten();
+        match status.as_deref() {
+            Some("committed") => Ok(true),
+            // The server has not noticed yet that the connection is lost.
+            Some("in progress") => Err(StoreError::NotConnected),
+            _ => Ok(false),
+        }
+    }
+
+    /// Adds the address of the database to an error.
+    pub(super) fn failed(&self, error: StoreError) -> FrontierError {
+        error.at(&self.place)
+    }
+}

@@ -1,0 +1,98 @@
+//! The rows and blocks of one transaction, in memory. What a transaction reads is kept, and what it writes is collected, so
+//! that it is written with one statement for each table.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+
+use super::link_runs::LinkRun;
+use crate::sites::site_row::SiteRow;
+
+/// A row of `sites`, as it is in the transaction.
+#[derive(Debug)]
+pub(super) struct SiteState {
+    /// `None` if the site is unknown.
+    pub(super) row: Option<SiteRow>,
+    pub(super) class: i64,
+    /// Lease, node and time of the check-out, as they were read.
+    pub(super) lease: Option<i64>,
+    pub(super) node: Option<i64>,
+    pub(super) since: Option<i64>,
+    pub(super) is_new: bool,
+    pub(super) is_changed: bool,
+}
+
+/// A block of a chain: the id of the previous block, the number of pages, and the bytes.
+#[derive(Clone, Debug)]
+pub(super) struct ChainBlock {
+    pub(super) previous: i64,
+    pub(super) count: i64,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// The blocks of a table of chains.
+#[derive(Debug, Default)]
+pub(super) struct ChainBlocks {
+    pub(super) known: HashMap<i64, ChainBlock>,
+    /// Id and site of the blocks to insert. Their content is in `known`.
+    pub(super) new: BTreeMap<i64, i64>,
+    pub(super) deleted: Vec<i64>,
+}
+
+impl ChainBlocks {
+    pub(super) fn insert(&mut self, id: i64, site: i64, block: ChainBlock) {
+        self.known.insert(id, block);
+        self.new.insert(id, site);
+    }
+
+    pub(super) fn delete(&mut self, id: i64) {
+        self.known.remove(&id);
+        if self.new.remove(&id).is_none() {
+            self.deleted.push(id);
+        }
+    }
+}
+
+/// The queue of a site.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    /// Blocks from the front of the stored queue.
+    pub(super) front: VecDeque<(i64, Vec<u8>)>,
+    /// The id of the last block that was read.
+    pub(super) read_upto: i64,
+    /// Whether all stored blocks were read.
+    pub(super) is_complete: bool,
+    /// Blocks to append. Until they are written, their ids are negative.
+    pub(super) new: VecDeque<(i64, Vec<u8>)>,
+    /// The rest of the first block, if pages were taken from it.
+    pub(super) updated: Option<i64>,
+    pub(super) deleted: Vec<i64>,
+}
+
+/// A block of `later` to insert: id, site, kind, due time, pages.
+pub(super) type LaterRow = (i64, i64, i16, i64, Vec<u8>);
+
+/// The rows and blocks of a transaction.
+#[derive(Debug, Default)]
+pub(super) struct Unit {
+    /// Whether a transaction is under way that may write. Without one, nothing is kept.
+    pub(super) is_writing: bool,
+    pub(super) sites: BTreeMap<i64, SiteState>,
+    pub(super) facts: HashMap<i64, Option<Vec<u8>>>,
+    pub(super) new_facts: BTreeSet<i64>,
+    /// Id, site, id of the previous block, records.
+    pub(super) pages: Vec<(i64, i64, i64, Vec<u8>)>,
+    pub(super) keys: ChainBlocks,
+    pub(super) held: ChainBlocks,
+    pub(super) queues: BTreeMap<i64, Queue>,
+    pub(super) later: Vec<LaterRow>,
+    pub(super) deleted_later: Vec<i64>,
+    /// Sites whose visit has ended in order.
+    pub(super) ended: Vec<i64>,
+    /// Seeds that this transaction has inserted: site and path.
+    pub(super) new_seeds: HashSet<(i64, i64)>,
+    /// The link runs, oldest first; `None` until they were read.
+    pub(super) runs: Option<Vec<LinkRun>>,
+    /// Blocks with links to a site: the run, and the blocks in order.
+    pub(super) links: HashMap<(i64, i64), Vec<Vec<u8>>>,
+    /// The sites whose links were read into `links`.
+    pub(super) links_read: HashSet<i64>,
+}
