@@ -140,7 +140,7 @@ fn is_away(error: &tokio_postgres::Error) -> bool {
     let Some(code) = error.code() else {
         // Errors without a code come from the connection, or from a value of the wrong type.
         let source = std::error::Error::source(error);
-        return error.is_closed() || source.is_some_and(|source| source.is::<io::Error>());
+        return error.is_closed() || source.is_some_and(<dyn std::error::Error>::is::<io::Error>);
     };
     let passing = [
         &SqlState::ADMIN_SHUTDOWN,

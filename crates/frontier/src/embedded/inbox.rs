@@ -14,7 +14,7 @@ use super::merge::Merge;
 use super::sites_with_inbox::SitesWithInbox;
 use super::tables::Sqlite;
 use crate::codec::BlockBuffer;
-use crate::links::gather::{Gather, GatherPosition, LinkIndexEntry};
+use crate::links::gather::{Gather, GatherPosition};
 use crate::links::outbox::Outbox;
 use crate::links::run_link::RunLink;
 use crate::sites;
@@ -292,7 +292,7 @@ impl Inbox {
         // The home page policy drops links to known sites, except seeds and claims.
         if has_inbox.is_some()
             && self.outbox.policy == External::HomePage
-            && !run.has_request(range)
+            && !run.gather.has_request(&run.gather.links[range.clone()])
         {
             return Ok(false);
         }
@@ -378,17 +378,5 @@ impl RunInProgress {
             }
         }
         Ok(())
-    }
-
-    /// Whether a seed or a claim is among these links. A seed or claim has an empty `via`.
-    fn has_request(&self, range: &std::ops::Range<usize>) -> bool {
-        let is_request = |entry: &LinkIndexEntry| {
-            let link = self.gather.read(entry)?.link(self.run, entry.key);
-            let (_, _, _, via) = link.fields()?;
-            Some(via.is_empty())
-        };
-        self.gather.links[range.clone()]
-            .iter()
-            .any(|entry| is_request(entry) == Some(true))
     }
 }

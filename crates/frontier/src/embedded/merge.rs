@@ -26,6 +26,7 @@ use super::link_run_file::{LinkRunFile, LinkRunWriter};
 use super::link_runs::LinkRun;
 use super::tables::Sqlite;
 use crate::codec::Packer;
+use crate::links::consumed::Consumed;
 use crate::sites::store::Store;
 use crate::sites::unique::Unique;
 use crate::store_error::StoreError;
@@ -231,7 +232,9 @@ impl MergeWork {
 
     /// Copy the links of one site, unless the merge is stopped.
     fn copy_site(&mut self, site: i64, stop: &AtomicBool) -> Result<(), StoreError> {
-        let consumed = self.consumed.of(&self.store, site)?;
+        let tables = &self.store.tables;
+        let read = |from| tables.sites_consumed(from, SITES_PER_QUERY);
+        let consumed = self.consumed.of(site, read)?;
         let several = self
             .cursors
             .iter()
@@ -256,30 +259,5 @@ impl MergeWork {
             }
         }
         Ok(())
-    }
-}
-
-/// Reads the newest consumed link run of each site, in order of site keys.
-#[derive(Debug, Default)]
-struct Consumed {
-    /// The sites of the last query, each with the newest link run that it has consumed.
-    sites: Vec<(i64, i64)>,
-    next: usize,
-}
-
-impl Consumed {
-    /// The newest link run that the site has consumed. The caller must ask for sites in ascending order of their keys.
-    fn of(&mut self, store: &SqliteStore, site: i64) -> Result<i64, StoreError> {
-        if self.sites.last().is_none_or(|(last, _)| *last < site) {
-            self.sites = store.tables.sites_consumed(site, SITES_PER_QUERY)?;
-            self.next = 0;
-        }
-        while let Some((key, consumed)) = self.sites.get(self.next) {
-            if *key >= site {
-                return Ok(if *key == site { *consumed } else { 0 });
-            }
-            self.next += 1;
-        }
-        Ok(0)
     }
 }

@@ -19,7 +19,7 @@ use crate::sites::site_row::{
     FOUND, FOUND_REVISIT, SEED_NEW, SEED_REVISIT, SEED_VISITED, SiteRow, full_origin, short_origin,
 };
 use crate::sites::store::Store;
-use crate::sites::tables::{Tables, WindowBlockRow};
+use crate::sites::tables::{QueueVisitor, Tables, WindowBlockRow};
 use crate::sites::totals::Totals;
 use crate::store_error::StoreError;
 use crate::{FrontierStatus, LeaseEntry, ProblemSite, Seed};
@@ -539,11 +539,7 @@ impl Tables for Sqlite {
         Ok(())
     }
 
-    fn queue_walk(
-        &self,
-        site: i64,
-        visit: &mut dyn FnMut(i64, &[u8]) -> Result<bool, StoreError>,
-    ) -> Result<(), StoreError> {
+    fn queue_walk(&self, site: i64, visit: &mut QueueVisitor<'_>) -> Result<(), StoreError> {
         let mut statement = self.statement("SELECT id, pages FROM pending WHERE site = ?1")?;
         let mut rows = statement.query([site])?;
         while let Some(row) = rows.next()? {

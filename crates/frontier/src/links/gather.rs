@@ -170,6 +170,15 @@ impl Gather {
         GatheredLink::read(&self.bytes, entry.offset as usize).map(|(link, _)| link)
     }
 
+    /// Whether a seed or a claim is among these links. A seed or claim has an empty `via`.
+    pub(crate) fn has_request(&self, links: &[LinkIndexEntry]) -> bool {
+        let is_request = |entry: &LinkIndexEntry| {
+            let (_, _, _, via) = self.read(entry)?.link(0, entry.key).fields()?;
+            Some(via.is_empty())
+        };
+        links.iter().any(|entry| is_request(entry) == Some(true))
+    }
+
     /// The links to one site. [`Gather::links`] must be sorted.
     pub(crate) fn of_site(&self, site: i64) -> &[LinkIndexEntry] {
         let start = self.links.partition_point(|entry| entry.site < site);

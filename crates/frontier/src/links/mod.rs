@@ -3,6 +3,7 @@
 //! [`gather`] encodes links as they are sent. [`link_block`] encodes links that are sorted by site, as they are stored in
 //! link runs.
 
+pub(crate) mod consumed;
 pub(crate) mod gather;
 pub(crate) mod link_block;
 pub(crate) mod outbox;

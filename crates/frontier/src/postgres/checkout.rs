@@ -2,7 +2,6 @@
 
 use super::Postgres;
 use super::tables::{COLUMNS, Chain, PostgresTables};
-use super::transaction::Durability;
 use crate::sites::checkout::{MAX_RECLAIMED, MIN_FLUSH_INTERVAL, examined};
 use crate::sites::site_row::{FOUND, FOUND_REVISIT, SEED_NEW, SEED_REVISIT, SEED_VISITED, SiteRow};
 use crate::sites::tables::Tables as _;
@@ -27,9 +26,8 @@ impl Postgres {
         let mut has_sorted = false;
         while leases.len() < room && budget > 0 {
             let count = (room - leases.len()).min(budget).min(SITES);
-            let (examined, new) = self.transact(Durability::Lazy, now, |engine, now| {
-                engine.lease_due_sites(now, count)
-            })?;
+            let (examined, new) =
+                self.transact(now, |engine, now| engine.lease_due_sites(now, count))?;
             if examined == 0 {
                 if has_sorted || !self.should_flush(now, leases.is_empty())? {
                     break;
@@ -53,7 +51,7 @@ impl Postgres {
             return Ok(());
         }
         self.last_clean = Some(now);
-        while self.transact(Durability::Synced, now, Postgres::clean_one)? {}
+        while self.transact(now, Postgres::clean_one)? {}
         Ok(())
     }
 
@@ -99,11 +97,8 @@ impl Postgres {
         if recent && !(no_leases && self.core.leased == 0) {
             return Ok(false);
         }
-        self.read(|store| {
-            let runs = store.tables.read_runs()?;
-            let is_announced = runs.iter().all(|run| run.upto.is_none());
-            Ok(!is_announced || store.tables.gathered()? > 0)
-        })
+        let work = self.read(|store| store.tables.sort_work())?;
+        Ok(!work.is_announced || work.journals.iter().sum::<i64>() > 0)
     }
 
     /// Read what the check-ins of a group need.

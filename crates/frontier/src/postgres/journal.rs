@@ -5,6 +5,8 @@
 //! transactions that write to it have ended, and truncates it when its links are in a link run. A transaction that had
 //! chosen the full table before the switch may write to it afterwards; its links are sorted the next time.
 
+use tokio_postgres::Row;
+
 use super::tables::PostgresTables;
 use crate::codec::BlockBuffer;
 use crate::links::gather::Gather;
@@ -26,10 +28,7 @@ impl PostgresTables {
 
     /// Number of links that are in no link run yet.
     pub(super) fn gathered(&self) -> Result<i64, StoreError> {
-        self.number(
-            "SELECT (SELECT coalesce(sum(count), 0) FROM journal_0)::int8 + (SELECT coalesce(sum(count), 0) FROM journal_1)::int8",
-            &[],
-        )
+        Ok(self.sort_work()?.journals.iter().sum())
     }
 }
 
@@ -56,12 +55,38 @@ impl Store<PostgresTables> {
     pub(super) fn journal_read(&self, journal: i64) -> Result<Gather, StoreError> {
         let mut gather = Gather::default();
         let sql = format!("SELECT links FROM journal_{journal}");
-        for row in self.tables.connection.query(&sql, &[])? {
+        let rows = self.tables.connection.query(&sql, &[])?;
+        self.extend(&mut gather, journal, &rows)?;
+        Ok(gather)
+    }
+
+    /// Begin to read a journal in parts. The transaction ends the reading.
+    pub(super) fn journal_open(&self, journal: i64) -> Result<(), StoreError> {
+        let sql =
+            format!("DECLARE journal NO SCROLL CURSOR FOR SELECT links FROM journal_{journal}");
+        self.tables.connection.batch(&sql)
+    }
+
+    /// The next links of the journal that was opened, about `count`. The end is an empty part.
+    pub(super) fn journal_next(&self, journal: i64, count: usize) -> Result<Gather, StoreError> {
+        let mut gather = Gather::default();
+        while !gather.is_full(count) {
+            let rows = self.tables.connection.query("FETCH 16 FROM journal", &[])?;
+            if rows.is_empty() {
+                break;
+            }
+            self.extend(&mut gather, journal, &rows)?;
+        }
+        Ok(gather)
+    }
+
+    fn extend(&self, gather: &mut Gather, journal: i64, rows: &[Row]) -> Result<(), StoreError> {
+        for row in rows {
             self.packer
                 .open(row.try_get(0)?)
                 .and_then(|(text, keys)| gather.extend(&text, keys))
                 .ok_or_else(|| StoreError::damaged("journal", journal))?;
         }
-        Ok(gather)
+        Ok(())
     }
 }

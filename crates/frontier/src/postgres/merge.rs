@@ -7,8 +7,9 @@
 use super::Postgres;
 use super::link_runs::{LinkRun, RUNS};
 use super::sorter::{RunReader, RunWriter};
-use super::transaction::Durability;
+use super::tables::PostgresTables;
 use crate::FrontierError;
+use crate::links::consumed::Consumed;
 use crate::sites::unique::Unique;
 use crate::store_error::StoreError;
 
@@ -26,7 +27,7 @@ impl Postgres {
         if sources(&runs).is_none() {
             return Ok(false);
         }
-        self.transact(Durability::Synced, now, |engine, _| {
+        self.transact(now, |engine, _| {
             if !engine.be_sorter(false)? {
                 return Ok(false);
             }
@@ -55,7 +56,7 @@ impl Postgres {
             .filter_map(|reader| reader.block.site())
             .min()
         {
-            let newest = consumed.of(self, site)?;
+            let newest = consumed.of(site, |from| tables.sites_consumed(from))?;
             unique.begin(0);
             // The readers are in order of age, oldest first, so that links stay in ascending order of their runs.
             for reader in &mut readers {
@@ -117,31 +118,14 @@ fn sources(runs: &[LinkRun]) -> Option<Vec<LinkRun>> {
         .find(|runs| runs.len() == RUNS_PER_MERGE)
 }
 
-/// Reads the newest consumed link run of each site, in order of site keys.
-#[derive(Debug, Default)]
-struct Consumed {
-    /// The sites of the last query, each with the newest link run that it has consumed.
-    sites: std::collections::VecDeque<(i64, i64)>,
-    last: Option<i64>,
-}
-
-impl Consumed {
-    /// The newest link run that the site has consumed. The caller must ask for sites in ascending order of their keys.
-    fn of(&mut self, engine: &Postgres, site: i64) -> Result<i64, StoreError> {
-        if self.last.is_none_or(|last| last < site) {
-            let sql = "SELECT key, consumed FROM sites WHERE key >= $1 ORDER BY key LIMIT $2";
-            let connection = &engine.core.store.tables.connection;
-            let rows = connection.query(sql, &[&site, &SITES_PER_QUERY])?;
-            let sites = rows
-                .iter()
-                .map(|row| Ok((row.try_get(0)?, row.try_get(1)?)));
-            self.sites = sites.collect::<Result<_, StoreError>>()?;
-            self.last = Some(self.sites.back().map_or(i64::MAX, |(key, _)| *key));
-        }
-        while self.sites.front().is_some_and(|(key, _)| *key < site) {
-            self.sites.pop_front();
-        }
-        let found = self.sites.front().filter(|(key, _)| *key == site);
-        Ok(found.map_or(0, |(_, consumed)| *consumed))
+impl PostgresTables {
+    /// The next sites from a key on, in order of key, each with the newest link run that it has consumed.
+    fn sites_consumed(&self, from: i64) -> Result<Vec<(i64, i64)>, StoreError> {
+        let sql = "SELECT key, consumed FROM sites WHERE key >= $1 ORDER BY key LIMIT $2";
+        let rows = self.connection.query(sql, &[&from, &SITES_PER_QUERY])?;
+        let sites = rows
+            .iter()
+            .map(|row| Ok((row.try_get(0)?, row.try_get(1)?)));
+        sites.collect()
     }
 }

@@ -11,8 +11,7 @@
 //! - **Every call is one transaction** that locks the rows of its sites in order of key (`transaction.rs`, `tables.rs`),
 //!   except calls that take several.
 //! - **No announcement of links is missed**, and no link run is removed while it is read (`link_runs.rs`).
-//! - **A check-in is on the disk of the database when the call returns.** Check-outs and merges become durable with the
-//!   next check-in.
+//! - **Every change is on the disk of the database when the call returns.**
 //!
 //! Read first: `schema.sql`, then `transaction.rs` and `unit.rs`. A link to another site passes through `journal.rs`,
 //! `sorter.rs`, `link_runs.rs` and `merge.rs`.
@@ -62,7 +61,6 @@ use connection::{Address, Connection};
 use inbox::PostgresInbox;
 use nodes::Heartbeat;
 use tables::PostgresTables;
-use transaction::Durability::{Lazy, Synced};
 
 pub use nodes::boot_time;
 
@@ -84,8 +82,8 @@ impl Default for NodeSettings {
     fn default() -> NodeSettings {
         NodeSettings {
             node: String::new(),
-            ttl: Duration::from_secs(60),
-            pause: Duration::from_secs(60),
+            ttl: Duration::from_mins(1),
+            pause: Duration::from_mins(1),
             is_on_database_time: true,
         }
     }
@@ -193,7 +191,7 @@ impl Postgres {
 
     /// Leave the crawl: release all leases, and end this node.
     fn leave(&mut self) -> Result<(), FrontierError> {
-        self.transact(Synced, self.last_now, |engine, now| {
+        self.transact(self.last_now, |engine, now| {
             engine.release(now)?;
             let tables = &engine.core.store.tables;
             let sql = "UPDATE nodes SET alive = false WHERE node = $1";
@@ -237,9 +235,7 @@ impl Postgres {
     ) -> Result<(), FrontierError> {
         let mut after = None;
         loop {
-            after = self.transact(Synced, now, |engine, now| {
-                step(&mut engine.core, now, after)
-            })?;
+            after = self.transact(now, |engine, now| step(&mut engine.core, now, after))?;
             if after.is_none() {
                 return Ok(());
             }
@@ -263,7 +259,7 @@ impl Frontier for Postgres {
     }
 
     fn seed(&mut self, now: i64, seeds: &[Seed]) -> Result<Seeded, FrontierError> {
-        self.transact(Synced, now, |engine, now| {
+        self.transact(now, |engine, now| {
             engine.insert_seeds(now, seeds)?;
             engine.core.add_seeds(now, seeds)
         })
@@ -271,16 +267,14 @@ impl Frontier for Postgres {
 
     fn make_due(&mut self, now: i64, seeds: &[Seed]) -> Result<(), FrontierError> {
         let keys: Vec<i64> = seeds.iter().map(|seed| seed.site_key.0 as i64).collect();
-        self.transact(Synced, now, |engine, now| {
+        self.transact(now, |engine, now| {
             engine.core.store.tables.lock_sites(&keys)?;
             engine.core.make_sites_due(now, seeds)
         })
     }
 
     fn make_all_due(&mut self, now: i64, order: &VisitOrder) -> Result<i64, FrontierError> {
-        let began = self.transact(Synced, now, |engine, now| {
-            engine.core.begin_order(now, order)
-        })?;
+        let began = self.transact(now, |engine, now| engine.core.begin_order(now, order))?;
         self.in_steps(now, |core, now, after| {
             core.make_next_sites_due(now, order, began, after)
         })?;
@@ -288,9 +282,7 @@ impl Frontier for Postgres {
     }
 
     fn end_order(&mut self) -> Result<(), FrontierError> {
-        self.transact(Synced, self.last_now, |engine, _| {
-            engine.core.store.end_order()
-        })
+        self.transact(self.last_now, |engine, _| engine.core.store.end_order())
     }
 
     fn bring_revisits_forward(
@@ -317,7 +309,7 @@ impl Frontier for Postgres {
         site: SiteKey,
         found: &Rediscovered,
     ) -> Result<u64, FrontierError> {
-        self.transact(Synced, now, |engine, now| {
+        self.transact(now, |engine, now| {
             engine.core.admit_rediscovered(now, site, found)
         })
     }
@@ -330,7 +322,7 @@ impl Frontier for Postgres {
     ) -> Result<Claimed, FrontierError> {
         let keys = claims.iter().map(|(link, _)| link.site_key.0 as i64);
         let keys: Vec<i64> = keys.collect();
-        self.transact(Synced, now, |engine, now| {
+        self.transact(now, |engine, now| {
             engine.core.store.tables.lock_sites(&keys)?;
             engine.core.apply_claims(now, claims, weigh)
         })
@@ -367,7 +359,7 @@ impl Frontier for Postgres {
             return Ok(Vec::new());
         }
         let mut batch = Some(batch);
-        self.transact(Synced, now, |engine, now| {
+        self.transact(now, |engine, now| {
             // The check-ins are used up by the first try, because a copy would cost as much as storing them.
             let batch = batch.take().ok_or(StoreError::Interrupted)?;
             engine.read_for_check_ins(&batch)?;
@@ -390,7 +382,7 @@ impl Frontier for Postgres {
     }
 
     fn renew(&mut self, now: i64, leases: &[u64]) -> Result<Vec<LeaseLost>, FrontierError> {
-        self.transact(Lazy, now, |engine, now| {
+        self.transact(now, |engine, now| {
             let expires = engine.core.expiry(now);
             let mut lost = Vec::new();
             for lease in leases {
@@ -404,7 +396,7 @@ impl Frontier for Postgres {
     }
 
     fn release_all(&mut self, now: i64) -> Result<u64, FrontierError> {
-        self.transact(Synced, now, Postgres::release)
+        self.transact(now, Postgres::release)
     }
 
     fn end_failed_visit(
@@ -414,7 +406,7 @@ impl Frontier for Postgres {
         problem: &str,
         due: i64,
     ) -> Result<bool, FrontierError> {
-        self.transact(Synced, now, |engine, now| {
+        self.transact(now, |engine, now| {
             let due = due + engine.shift.get();
             engine.core.end_failed_visit(now, lease, problem, due)
         })
@@ -431,7 +423,7 @@ impl Frontier for Postgres {
         due: i64,
     ) -> Result<(), FrontierError> {
         let keys: Vec<i64> = sites.iter().map(|site| site.0 as i64).collect();
-        self.transact(Synced, now, |engine, now| {
+        self.transact(now, |engine, now| {
             let due = due + engine.shift.get();
             engine.core.store.tables.lock_sites(&keys)?;
             engine.core.bring_problem_sites_forward(now, sites, due)
@@ -462,15 +454,11 @@ impl Frontier for Postgres {
     }
 
     fn block(&mut self, now: i64, site: &str) -> Result<bool, FrontierError> {
-        self.transact(Synced, now, |engine, now| {
-            engine.core.set_blocked(now, site, true)
-        })
+        self.transact(now, |engine, now| engine.core.set_blocked(now, site, true))
     }
 
     fn unblock(&mut self, now: i64, site: &str) -> Result<bool, FrontierError> {
-        self.transact(Synced, now, |engine, now| {
-            engine.core.set_blocked(now, site, false)
-        })
+        self.transact(now, |engine, now| engine.core.set_blocked(now, site, false))
     }
 
     fn tidy(&mut self, now: i64, budget: Duration) -> Result<bool, FrontierError> {
@@ -487,7 +475,6 @@ impl Frontier for Postgres {
     }
 
     fn flush(&mut self, now: i64) -> Result<(), FrontierError> {
-        self.sort_links(now, true)?;
-        Ok(())
+        self.sort_links(now, true)
     }
 }

@@ -28,7 +28,7 @@ use crate::store_error::StoreError;
 /// The time of the database in unix milliseconds, as an SQL expression.
 pub(super) const NOW: &str = "(extract(epoch FROM clock_timestamp()) * 1000)::int8";
 /// Share of the time to live that the deadline of a node is earlier than its expiry.
-const MARGIN: i32 = 8;
+const MARGIN: u32 = 8;
 
 /// Milliseconds since the machine was started, including the time in which it slept.
 pub fn boot_time() -> i64 {
@@ -94,7 +94,7 @@ impl Drop for Heartbeat {
 
 /// The part of the time to live in which a node may send requests, in milliseconds.
 fn usable(ttl: Duration) -> i64 {
-    (ttl - ttl / MARGIN as u32).as_millis() as i64
+    ttl.saturating_sub(ttl / MARGIN).as_millis() as i64
 }
 
 /// Move the expiry of a node forward. Returns false if it was declared dead.

@@ -8,7 +8,6 @@ use super::Postgres;
 use super::journal::{CURRENT, JOURNALS};
 use super::link_runs::{LinkRun, RUNS, SLOTS, SORTER};
 use super::tables::{COLUMNS, PostgresTables};
-use super::transaction::Durability;
 use crate::links::gather::{Gather, LinkIndexEntry};
 use crate::links::link_block::{LinkBlockReader, LinkBlockWriter};
 use crate::sites::site_row::SiteRow;
@@ -19,21 +18,41 @@ use crate::{External, FrontierError};
 
 /// Number of sites that are looked up by one statement, and announced by one transaction.
 const STEP: usize = if cfg!(test) { 2 } else { 2000 };
+/// Maximum size of a link run, as a multiple of the number of links at which sorting begins. The journal has more if no
+/// sorter was alive for a while.
+const MAX_RUN: usize = 4;
+/// Number of free tables below which no link run is written, so that merges find one.
+const MIN_FREE_SLOTS: i64 = 32;
 /// Number of blocks of a link run that are read or written by one statement.
 const BLOCKS: i64 = if cfg!(test) { 2 } else { 128 };
 
 impl Postgres {
     /// Write the links of the journals as link runs, and announce them. `all`: also a journal with few links, and wait
-    /// for another sorter. Returns false if another node is the sorter.
-    pub(super) fn sort_links(&mut self, now: i64, all: bool) -> Result<bool, FrontierError> {
-        if !self.announce(now, all)? {
-            return Ok(false);
-        }
+    /// for another sorter. Does nothing if another node is the sorter.
+    pub(super) fn sort_links(&mut self, now: i64, all: bool) -> Result<(), FrontierError> {
+        let wanted = if all {
+            1
+        } else {
+            self.core.options.run_links.max(1) as i64
+        };
         for _ in JOURNALS {
-            let Some(journal) = self.journal_to_sort(all)? else {
-                break;
+            let work = self.read(|store| store.tables.sort_work())?;
+            if !work.is_announced && !self.announce(now, all)? {
+                return Ok(());
+            }
+            if work.journals.iter().all(|links| *links < wanted) {
+                return Ok(());
+            }
+            let journal = self.transact(now, |engine, _| {
+                if !engine.be_sorter(all)? {
+                    return Ok(None);
+                }
+                engine.core.store.tables.journal_to_sort(wanted)
+            })?;
+            let Some(journal) = journal else {
+                return Ok(());
             };
-            let sorted = self.transact(Durability::Synced, now, |engine, now| {
+            let sorted = self.transact(now, |engine, now| {
                 if !engine.be_sorter(all)? {
                     return Ok(false);
                 }
@@ -41,10 +60,10 @@ impl Postgres {
                 Ok(true)
             })?;
             if !sorted || !self.announce(now, all)? {
-                return Ok(false);
+                return Ok(());
             }
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Become the sorter until the end of the transaction.
@@ -57,47 +76,37 @@ impl Postgres {
         tables.try_lock_until_commit(SORTER)
     }
 
-    /// The journal that has enough links. New links go to the other one from now on.
-    fn journal_to_sort(&mut self, all: bool) -> Result<Option<i64>, FrontierError> {
-        let wanted = if all {
-            1
-        } else {
-            self.core.options.run_links.max(1) as i64
-        };
-        let tables = &self.core.store.tables;
-        let choose = || {
-            for journal in JOURNALS {
-                let sql = format!("SELECT coalesce(sum(count), 0)::int8 FROM journal_{journal}");
-                if tables.number(&sql, &[])? < wanted {
-                    continue;
-                }
-                if tables.current_journal()? == journal {
-                    tables.set_value(CURRENT, Some(1 - journal))?;
-                }
-                return Ok(Some(journal));
-            }
-            Ok(None)
-        };
-        choose().map_err(|error| self.failed(error))
-    }
-
-    /// Write the links of a journal as a link run.
+    /// Write the links of a journal as link runs: one, unless they are more than fit in memory.
     fn sort_journal(&mut self, now: i64, journal: i64) -> Result<(), StoreError> {
-        let tables = &self.core.store.tables;
-        // Wait for the transactions that write to the journal.
-        tables
-            .connection
-            .batch(&format!("LOCK TABLE journal_{journal} IN EXCLUSIVE MODE"))?;
-        let mut gather = self.core.store.journal_read(journal)?;
-        if gather.links.is_empty() {
+        let store = &self.core.store;
+        if store.tables.free_slots()? < MIN_FREE_SLOTS {
+            // Merges come first.
             return Ok(());
         }
+        // Wait for the transactions that write to the journal.
+        let sql = format!("LOCK TABLE journal_{journal} IN EXCLUSIVE MODE");
+        store.tables.connection.batch(&sql)?;
+        store.journal_open(journal)?;
+        let part = self.core.options.run_links.max(1) * MAX_RUN;
+        loop {
+            let gather = self.core.store.journal_next(journal, part)?;
+            if gather.links.is_empty() {
+                break;
+            }
+            self.sort_part(now, journal, gather)?;
+        }
+        let connection = &self.core.store.tables.connection;
+        connection.batch(&format!("CLOSE journal; TRUNCATE journal_{journal}"))
+    }
+
+    /// Write a part of the links of a journal as a link run.
+    fn sort_part(&mut self, now: i64, journal: i64, mut gather: Gather) -> Result<(), StoreError> {
+        let tables = &self.core.store.tables;
         // The order is by site, then by position, which is the order of arrival.
         gather.links.sort_unstable();
         let run = tables.number("SELECT nextval('run_ids')", &[])?;
-        let Some(slot) = tables.free_slot()? else {
-            return Ok(());
-        };
+        let slot = tables.free_slot()?;
+        let slot = slot.ok_or_else(|| StoreError::damaged("list of link runs before", run))?;
         let mut writer = RunWriter::new(slot);
         let mut unique = Unique::default();
         let groups: Vec<&[LinkIndexEntry]> =
@@ -109,7 +118,7 @@ impl Postgres {
                 if !is_known {
                     self.create_site(now, run, &gather, &group[0])?;
                 } else if self.core.inbox.outbox.policy == External::HomePage
-                    && !has_request(&gather, group)
+                    && !gather.has_request(group)
                 {
                     // The home page policy drops links to known sites, except seeds and claims.
                     continue;
@@ -134,9 +143,6 @@ impl Postgres {
             "INSERT INTO runs VALUES ($1, $2, 0, $1, $3, $4, $5)",
             &[&run, &slot, &links, &bytes, &i64::MIN],
         )?;
-        tables
-            .connection
-            .batch(&format!("TRUNCATE journal_{journal}"))?;
         tracing::debug!(run, links, bytes, "link run written");
         Ok(())
     }
@@ -180,7 +186,7 @@ impl Postgres {
     /// Announce all link runs that were not announced to all their sites. Returns false if another node is the sorter.
     fn announce(&mut self, now: i64, wait: bool) -> Result<bool, FrontierError> {
         loop {
-            let step = self.transact(Durability::Synced, now, |engine, now| {
+            let step = self.transact(now, |engine, now| {
                 if !engine.be_sorter(wait)? {
                     return Ok(AnnounceStep::NotSorter);
                 }
@@ -254,17 +260,50 @@ enum AnnounceStep {
     More,
 }
 
-/// Whether a seed or a claim is among these links. A seed or claim has an empty `via`.
-fn has_request(gather: &Gather, group: &[LinkIndexEntry]) -> bool {
-    let is_request = |entry: &LinkIndexEntry| {
-        let link = gather.read(entry)?.link(0, entry.key);
-        let (_, _, _, via) = link.fields()?;
-        Some(via.is_empty())
-    };
-    group.iter().any(|entry| is_request(entry) == Some(true))
+/// What there is to do for a sorter.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SortWork {
+    /// Number of links in each journal.
+    pub(super) journals: [i64; 2],
+    /// Whether all link runs were announced to all their sites.
+    pub(super) is_announced: bool,
 }
 
 impl PostgresTables {
+    pub(super) fn sort_work(&self) -> Result<SortWork, StoreError> {
+        let sql = "SELECT (SELECT coalesce(sum(count), 0) FROM journal_0)::int8, \
+                   (SELECT coalesce(sum(count), 0) FROM journal_1)::int8, \
+                   (SELECT count(*) FROM runs WHERE upto IS NOT NULL)";
+        let row = self.connection.first(sql, &[])?;
+        let row = row.ok_or_else(|| StoreError::Damaged("list of link runs".to_owned()))?;
+        Ok(SortWork {
+            journals: [row.try_get(0)?, row.try_get(1)?],
+            is_announced: row.try_get::<_, i64>(2)? == 0,
+        })
+    }
+
+    /// A journal that has this many links. New links go to the other one from now on.
+    fn journal_to_sort(&self, wanted: i64) -> Result<Option<i64>, StoreError> {
+        let links = self.sort_work()?.journals;
+        let full = JOURNALS
+            .into_iter()
+            .zip(links)
+            .find(|(_, links)| *links >= wanted);
+        let Some((journal, _)) = full else {
+            return Ok(None);
+        };
+        if self.current_journal()? == journal {
+            self.set_value(CURRENT, Some(1 - journal))?;
+        }
+        Ok(Some(journal))
+    }
+
+    /// Number of tables that have no link run.
+    fn free_slots(&self) -> Result<i64, StoreError> {
+        let used = self.number("SELECT count(*) FROM runs", &[])?;
+        Ok(i64::from(SLOTS) - used)
+    }
+
     /// A table that has no link run; `None` if there is none.
     pub(super) fn free_slot(&self) -> Result<Option<i32>, StoreError> {
         let sql = "SELECT min(slot)::int4 FROM generate_series(0, $1 - 1) AS s (slot) \

@@ -18,7 +18,7 @@ use crate::sites::checkout::AbandonedLease;
 use crate::sites::later::WaitKind;
 use crate::sites::site_row::{SiteRow, full_origin};
 use crate::sites::store::Store;
-use crate::sites::tables::{Tables, WindowBlockRow};
+use crate::sites::tables::{QueueVisitor, Tables, WindowBlockRow};
 use crate::store_error::StoreError;
 use crate::{FrontierStatus, LeaseEntry, ProblemSite, Seed};
 
@@ -596,11 +596,7 @@ impl Tables for PostgresTables {
         Ok(())
     }
 
-    fn queue_walk(
-        &self,
-        site: i64,
-        visit: &mut dyn FnMut(i64, &[u8]) -> Result<bool, StoreError>,
-    ) -> Result<(), StoreError> {
+    fn queue_walk(&self, site: i64, visit: &mut QueueVisitor<'_>) -> Result<(), StoreError> {
         self.write_queues()?;
         let mut after = 0i64;
         let sql = "SELECT id, pages FROM pending WHERE site = $1 AND id > $2 ORDER BY id LIMIT $3";

@@ -307,3 +307,110 @@ fn a_lost_connection_is_opened_again() {
     };
     assert!(replies[0].is_ok() && tries <= 3, "{tries} tries");
 }
+
+/// `docs/decisions/0013-postgres.md` describes this role.
+#[test]
+fn a_role_needs_only_a_schema_of_its_own() {
+    let address = new_address();
+    let parsed = Address::parse(&address).expect("valid");
+    let schema = parsed.schema.clone();
+    let admin = Connection::new(parsed).expect("starts");
+    admin.open().expect("connects");
+    let role = format!("crawl_{schema}");
+    let sql = format!("CREATE ROLE {role} LOGIN; CREATE SCHEMA {schema} AUTHORIZATION {role}");
+    admin.batch(&sql).expect("creates");
+    let schema = Schema(address.replace("aranha@", &format!("{role}@")));
+    let mut node = schema.open_as("a", LONG);
+    node.seed(0, &[seed("https://a.example/")]).expect("seeds");
+    let lease = node.check_out(1, 1).expect("checks out").remove(0);
+    let mut entry = release(&lease, 5);
+    entry.outside = vec![link("https://b.example/")];
+    assert!(node.check_in(2, vec![entry]).expect("stored")[0].is_ok());
+    node.flush(3).expect("flushes");
+    assert_eq!(node.check_out(9, 1).expect("checks out").len(), 1);
+}
+
+/// Three nodes check out, check in and sort at the same time. Every page that was linked is fetched once.
+#[test]
+fn nodes_that_work_at_the_same_time_lose_nothing() {
+    type Pages = std::sync::Mutex<std::collections::BTreeMap<(String, String), usize>>;
+    let schema = Schema::new();
+    let (clock, fetched, sent) = (AtomicI64::new(1), Pages::default(), Pages::default());
+    let count = |pages: &Pages, site: &str, path: &str| {
+        let mut pages = pages.lock().expect("no panic");
+        *pages.entry((site.to_owned(), path.to_owned())).or_default() += 1;
+    };
+    let tick = || clock.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+    let work = |node: &mut Postgres| {
+        let leases = node.check_out(tick(), 3).expect("checks out");
+        let mut batch = Vec::new();
+        for lease in &leases {
+            let mut entry = release(lease, tick());
+            for page in &lease.pending {
+                count(&fetched, &lease.site, &page.path);
+                entry
+                    .done
+                    .push(crate::suite::record(page, 1, crate::Outcome::Answer(200)));
+                let number: u64 = page.path[1..].parse().expect("a number");
+                for step in 1..4 {
+                    let (site, path) = (
+                        lease.site_key.0.wrapping_add(number * step) % 9,
+                        (number + 7 * step) % 50,
+                    );
+                    let target = link(&format!("https://s{site}.example/{path}"));
+                    if target.site != lease.site {
+                        count(&sent, &target.site, &target.path);
+                        entry.outside.push(target);
+                    }
+                }
+            }
+            batch.push(entry);
+        }
+        for reply in node.check_in(tick(), batch).expect("stored") {
+            assert!(reply.expect("in force").released);
+        }
+        node.tidy(tick(), Duration::from_millis(20))
+            .expect("tidies");
+        !leases.is_empty()
+    };
+    let mut first = schema.open_as("first", LONG);
+    first
+        .seed(0, &[seed("https://s0.example/0")])
+        .expect("seeds");
+    std::thread::scope(|scope| {
+        for number in 0..3 {
+            let (schema, work, tick) = (&schema, &work, &tick);
+            scope.spawn(move || {
+                let mut node = schema.open_as(&format!("n{number}"), LONG);
+                loop {
+                    if work(&mut node) {
+                        continue;
+                    }
+                    let status = node.status(tick()).expect("status");
+                    let waits = status.pages.queued + status.links_gathered + status.sites.leased;
+                    if waits + status.sites.waiting == 0 {
+                        break;
+                    }
+                }
+            });
+        }
+    });
+    let (fetched, sent) = (
+        fetched.lock().expect("no panic"),
+        sent.lock().expect("no panic"),
+    );
+    assert!(sent.len() > 100, "{} pages", sent.len());
+    assert!(fetched.values().all(|times| *times == 1), "{fetched:?}");
+    for page in sent.keys() {
+        assert!(fetched.contains_key(page), "{page:?} is lost");
+    }
+    let status = first.status(tick()).expect("status");
+    assert_eq!(
+        (status.records, status.pages.known),
+        (fetched.len() as u64, fetched.len() as u64)
+    );
+    assert_eq!(
+        (status.sites.idle, status.sites.leased),
+        (status.sites.known, 0)
+    );
+}

@@ -1,5 +1,8 @@
 //! Transactions. Every call of the engine is one transaction, except those that take several.
 //!
+//! Every transaction is on the disk of the database when its call returns, also a check-out: a lease that a crash of the
+//! database forgot would be given a second time.
+//!
 //! A transaction that was in the way of another is repeated. If the connection is lost, the call fails with an error that
 //! may pass, and the next call opens the connection again. If it is lost while a transaction is committed, the call waits
 //! until the database can say whether the transaction was committed, because its caller must know.
@@ -15,44 +18,33 @@ const MAX_TRIES: usize = 8;
 /// Time between two questions whether a transaction was committed.
 const RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Whether the caller waits until the transaction is on the disk of the database.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Durability {
-    /// The transaction is on the disk when the call returns.
-    Synced,
-    /// A crash of the database may undo the transaction, and all later ones.
-    Lazy,
-}
-
 impl Postgres {
     /// Run `work` in one transaction. `work` gets the engine and the time on the clock of the sites.
     pub(super) fn transact<T>(
         &mut self,
-        durability: Durability,
         now: i64,
         mut work: impl FnMut(&mut Postgres, i64) -> Result<T, StoreError>,
     ) -> Result<T, FrontierError> {
         self.last_now = now;
         for _ in 1..MAX_TRIES {
-            match self.try_transaction(durability, now, &mut work) {
+            match self.try_transaction(now, &mut work) {
                 Err(error) if error.is_conflict() => {
                     tracing::debug!(?error, "a transaction is repeated");
                 }
                 result => return result.map_err(|error| self.failed(error)),
             }
         }
-        let result = self.try_transaction(durability, now, &mut work);
+        let result = self.try_transaction(now, &mut work);
         result.map_err(|error| self.failed(error))
     }
 
     fn try_transaction<T>(
         &mut self,
-        durability: Durability,
         now: i64,
         work: &mut impl FnMut(&mut Postgres, i64) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let result = self
-            .begin(durability, now)
+            .begin(now)
             .and_then(|now| work(self, now))
             .and_then(|value| {
                 self.write()?;
@@ -77,15 +69,11 @@ impl Postgres {
     }
 
     /// Begin a transaction in which this node is alive. Returns the time on the clock of the sites.
-    fn begin(&mut self, durability: Durability, now: i64) -> Result<i64, StoreError> {
-        let begin = match durability {
-            Durability::Synced => "BEGIN",
-            Durability::Lazy => "BEGIN; SET LOCAL synchronous_commit = off",
-        };
+    fn begin(&mut self, now: i64) -> Result<i64, StoreError> {
         self.core.store.tables.connection.open()?;
         let database_now = loop {
             let tables = &self.core.store.tables;
-            tables.connection.batch(begin)?;
+            tables.connection.batch("BEGIN")?;
             if let Some(now) = tables.hold_node()? {
                 break now;
             }

@@ -207,8 +207,10 @@ fn lists(length: usize) -> Lists {
     )
 }
 
-/// The blocks to insert: ids, sites, ids of the previous blocks, numbers of pages, bytes.
-fn take_new(blocks: &mut ChainBlocks) -> (Vec<i64>, Vec<i64>, Vec<i64>, Vec<i64>, Vec<Vec<u8>>) {
+/// Blocks to insert: ids, sites, ids of the previous blocks, numbers of pages, bytes.
+type NewBlocks = (Vec<i64>, Vec<i64>, Vec<i64>, Vec<i64>, Vec<Vec<u8>>);
+
+fn take_new(blocks: &mut ChainBlocks) -> NewBlocks {
     let new = std::mem::take(&mut blocks.new);
     let (mut ids, mut sites, mut previous, mut bytes) = lists(new.len());
     let mut counts = Vec::with_capacity(new.len());
@@ -250,10 +252,10 @@ struct SiteColumns {
     class: Vec<i16>,
     blocked: Vec<bool>,
     inbox: Vec<bool>,
-    /// The columns that cannot be null: free, consumed, held and so on.
+    /// The columns that cannot be null: `free`, `consumed`, `held` and so on.
     numbers: [Vec<i64>; 13],
     window_pages: Vec<i64>,
-    /// The columns that can be null: due, lease, later_due, again_due, node, since.
+    /// The columns that can be null: `due`, `lease`, `later_due`, `again_due`, `node`, `since`.
     options: [Vec<Option<i64>>; 6],
 }
 

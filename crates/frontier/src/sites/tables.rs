@@ -15,6 +15,9 @@ use crate::{FrontierStatus, LeaseEntry, Outside, ProblemSite, Seed};
 /// A block of the window: the id of the previous block, the number of pages, and the pages.
 pub(crate) type WindowBlockRow = (i64, i64, Vec<u8>);
 
+/// Is called for each block of a queue with its id and its pages. Returns false to stop.
+pub(crate) type QueueVisitor<'a> = dyn FnMut(i64, &[u8]) -> Result<bool, StoreError> + 'a;
+
 /// Rows and blocks in the tables of an engine. Writes are part of the transaction that the engine has begun.
 pub(crate) trait Tables: Sized + std::fmt::Debug {
     /// Carries links to inboxes.
@@ -81,11 +84,7 @@ pub(crate) trait Tables: Sized + std::fmt::Debug {
     fn queue_update(&self, site: i64, id: i64, sealed: Vec<u8>) -> Result<(), StoreError>;
     fn queue_delete(&self, site: i64, id: i64) -> Result<(), StoreError>;
     /// Call `visit` for each block until it returns false.
-    fn queue_walk(
-        &self,
-        site: i64,
-        visit: &mut dyn FnMut(i64, &[u8]) -> Result<bool, StoreError>,
-    ) -> Result<(), StoreError>;
+    fn queue_walk(&self, site: i64, visit: &mut QueueVisitor<'_>) -> Result<(), StoreError>;
 
     // Pages that wait until their due time.
     fn later_insert(
