@@ -34,7 +34,8 @@ impl Postgres {
                 }
                 has_sorted = true;
                 self.last_flush = Some(now + self.shift.get());
-                self.sort_links(now, true)?;
+                // If another node sorts, its links make sites due soon.
+                self.sort_links(now, true, false)?;
             }
             budget -= examined.min(budget);
             leases.extend(new);

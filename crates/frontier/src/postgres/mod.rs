@@ -465,7 +465,7 @@ impl Frontier for Postgres {
         if budget.is_zero() {
             return Ok(false);
         }
-        self.sort_links(now, false)?;
+        self.sort_links(now, false, false)?;
         while self.merge_runs(now)? {
             if budget != Duration::MAX {
                 return Ok(true);
@@ -475,6 +475,6 @@ impl Frontier for Postgres {
     }
 
     fn flush(&mut self, now: i64) -> Result<(), FrontierError> {
-        self.sort_links(now, true)
+        self.sort_links(now, true, true)
     }
 }

@@ -27,9 +27,14 @@ const MIN_FREE_SLOTS: i64 = 32;
 const BLOCKS: i64 = if cfg!(test) { 2 } else { 128 };
 
 impl Postgres {
-    /// Write the links of the journals as link runs, and announce them. `all`: also a journal with few links, and wait
-    /// for another sorter. Does nothing if another node is the sorter.
-    pub(super) fn sort_links(&mut self, now: i64, all: bool) -> Result<(), FrontierError> {
+    /// Write the links of the journals as link runs, and announce them. `all`: also a journal with few links. `wait`: wait
+    /// for another sorter; otherwise nothing is done while another node is the sorter.
+    pub(super) fn sort_links(
+        &mut self,
+        now: i64,
+        all: bool,
+        wait: bool,
+    ) -> Result<(), FrontierError> {
         let wanted = if all {
             1
         } else {
@@ -37,14 +42,14 @@ impl Postgres {
         };
         for _ in JOURNALS {
             let work = self.read(|store| store.tables.sort_work())?;
-            if !work.is_announced && !self.announce(now, all)? {
+            if !work.is_announced && !self.announce(now, wait)? {
                 return Ok(());
             }
             if work.journals.iter().all(|links| *links < wanted) {
                 return Ok(());
             }
             let journal = self.transact(now, |engine, _| {
-                if !engine.be_sorter(all)? {
+                if !engine.be_sorter(wait)? {
                     return Ok(None);
                 }
                 engine.core.store.tables.journal_to_sort(wanted)
@@ -53,13 +58,13 @@ impl Postgres {
                 return Ok(());
             };
             let sorted = self.transact(now, |engine, now| {
-                if !engine.be_sorter(all)? {
+                if !engine.be_sorter(wait)? {
                     return Ok(false);
                 }
                 engine.sort_journal(now, journal)?;
                 Ok(true)
             })?;
-            if !sorted || !self.announce(now, all)? {
+            if !sorted || !self.announce(now, wait)? {
                 return Ok(());
             }
         }
