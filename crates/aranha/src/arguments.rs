@@ -19,8 +19,8 @@ Examples:
   echo 'HTTP://Example.ORG:80/a/../b#c' | aranha url canon
   aranha robots allowed --agent aranha --file robots.txt /private/ /public/
 
-Exit status: 0 finished, 1 failed, 2 wrong usage or configuration, 3 stopped by a full disk, \
-4 no seed could be fetched, 130 interrupted. After 3 and 130, run the same command again to continue.";
+Exit status: 0 finished, 1 failed, 2 wrong usage or configuration, 3 stopped by a full disk or an \
+unusable proxy, 4 no seed could be fetched, 130 interrupted. After 3 and 130, run the same command again to continue.";
 
 /// A polite, incremental, archival web crawler.
 #[derive(Parser, Debug)]

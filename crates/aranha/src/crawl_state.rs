@@ -23,6 +23,8 @@ pub(crate) struct CrawlState {
 enum WaitsFor {
     /// DNS lookups fail.
     Dns,
+    /// A proxy cannot be reached.
+    Proxy,
     /// No site is being visited, because none is due.
     DueTime,
     /// Sites are being visited, but no page has arrived in the last seconds.
@@ -33,6 +35,7 @@ impl WaitsFor {
     fn name(self) -> &'static str {
         match self {
             WaitsFor::Dns => "dns",
+            WaitsFor::Proxy => "proxy",
             WaitsFor::DueTime => "due time",
             WaitsFor::Servers => "servers",
         }
@@ -53,6 +56,8 @@ impl CrawlState {
         let progress = self.progress.as_ref().filter(|_| self.process.is_some())?;
         if progress.dns_outage {
             Some(WaitsFor::Dns)
+        } else if progress.proxy_outage {
+            Some(WaitsFor::Proxy)
         } else if progress.active_visits == 0 {
             Some(WaitsFor::DueTime)
         } else if progress.pages_per_second < 0.05 && progress.pages > 0 {
@@ -87,6 +92,7 @@ impl CrawlState {
         let visits = counted(progress.active_visits, "site");
         let work = match self.waits_for() {
             Some(WaitsFor::Dns) => "waits until DNS lookups succeed again".to_owned(),
+            Some(WaitsFor::Proxy) => "waits until the proxy can be reached again".to_owned(),
             Some(WaitsFor::DueTime) => match status.next_due {
                 Some(due) if due > now => format!(
                     "waits until {} UTC, when the next page is due",

@@ -20,7 +20,7 @@ pub(crate) enum ExitStatus {
     Failed = 1,
     /// Wrong usage or configuration; nothing was written.
     Usage = 2,
-    /// Stopped by a full disk; running the same command again continues the work.
+    /// Stopped by a full disk or an unusable proxy; running the same command again continues the work.
     Stopped = 3,
     /// No seed could be fetched.
     NoSeed = 4,

@@ -149,6 +149,11 @@ pub(crate) struct Settings {
     /// Open connections from this local address; with several, sites are spread over them (repeatable)
     #[arg(long, value_name = "IP", help_heading = "Network")]
     bind_address: Vec<IpAddr>,
+    /// Send requests through this proxy: http://HOST:PORT, socks5://HOST:PORT (aranha resolves names) or socks5h://HOST:PORT
+    /// (the proxy resolves them), with USER:PASSWORD@ before HOST if needed; @FILE or $NAME can stand for the URL; `none`
+    /// connects directly
+    #[arg(long, value_name = "URL", help_heading = "Network")]
+    proxy: Option<String>,
     /// Also connect to private, loopback and other special addresses
     #[arg(long, help_heading = "Network")]
     allow_private: bool,
@@ -299,6 +304,7 @@ impl Settings {
             ("--cookies", "fetch.cookies", text(&self.cookies)),
             ("--bind-address", "fetch.source_addresses", list(&sources)),
             ("--resolver", "fetch.resolvers", list(&resolvers)),
+            ("--proxy", "fetch.proxy", text(&self.proxy)),
             (
                 "--allow-private",
                 "fetch.allow_private",

@@ -63,14 +63,14 @@ pub(crate) struct RobotsFetch {
 }
 
 /// Fetches the file at `start`. No request is sent before `allowed_at`. After each response, `allowed_at` is set to the
-/// end of the courtesy pause.
+/// end of the courtesy pause. `None`: the crawl is stopping because the proxy cannot be used.
 pub(crate) async fn request(
     context: &Context,
     activity: &Activity,
     session: &mut FetchSession,
     start: CanonUrl,
     allowed_at: &mut Instant,
-) -> RobotsFetch {
+) -> Option<RobotsFetch> {
     let mut fetch = RobotsFetch {
         file: RobotsFile {
             fetched: context.now(),
@@ -89,6 +89,9 @@ pub(crate) async fn request(
         let began = context.now();
         let kind = RequestKind::RobotsTxt;
         let (_, fetched) = collect::request(context, activity, session, &url, &[], kind).await;
+        if collect::is_proxy_failure(&fetched) {
+            return None;
+        }
         fetch.retry_after = read_retry_after(&fetched);
         fetch.no_such_name = matches!(fetched, Err(Failure::DnsNotFound));
         *allowed_at = Instant::now() + context.config().crawl.pause;
@@ -100,13 +103,13 @@ pub(crate) async fn request(
             RequestEnd::Failed => {
                 // The reason for the failure is stored in place of the file.
                 fetch.file.body = notes.into_bytes();
-                return fetch;
+                return Some(fetch);
             }
             RequestEnd::File { status, body } => {
                 fetch.file.status = status;
                 fetch.file.body = body;
                 fetch.file.url = url.as_str().to_owned();
-                return fetch;
+                return Some(fetch);
             }
             RequestEnd::Redirect(href) => {
                 match context.policy.canon.join(&Base::of(&url), &href) {
@@ -117,7 +120,7 @@ pub(crate) async fn request(
                             target.as_str()
                         );
                         fetch.file.body = reason.into_bytes();
-                        return fetch;
+                        return Some(fetch);
                     }
                     Ok(target) => url = target,
                     Err(_) => break,
@@ -127,7 +130,7 @@ pub(crate) async fn request(
     }
     // More redirects than `MAX_REDIRECTS`, or a redirect without a usable target, count as 404 (RFC 9309, 2.3.1.2).
     fetch.file.status = 404;
-    fetch
+    Some(fetch)
 }
 
 fn read_retry_after(fetched: &Result<Fetched, Failure>) -> Option<Duration> {

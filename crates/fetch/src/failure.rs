@@ -31,7 +31,13 @@ pub enum Failure {
         /// The range or black-list entry that contains the address.
         rule: String,
     },
-    /// The connection was refused or the address cannot be reached.
+    /// A proxy resolves the name, and the address guard refuses the name itself.
+    #[error("the host name is refused: {rule}")]
+    NameRefused {
+        /// Why the name is refused.
+        rule: String,
+    },
+    /// The connection was refused or the address cannot be reached, from here or from the proxy.
     #[error("connection failed: {0}")]
     ConnectFailed(String),
     /// The TCP connection was not established within `connect_timeout`.
@@ -52,6 +58,14 @@ pub enum Failure {
     /// The received bytes are not an HTTP response (N10), or the request is not valid and was not sent.
     #[error("HTTP protocol error: {0}")]
     Protocol(String),
+    /// The proxy cannot be reached. The server is not to blame. Wait with
+    /// [`Fetcher::wait_for_proxy`](crate::Fetcher::wait_for_proxy) and repeat the request.
+    #[error("{0}")]
+    ProxyDown(String),
+    /// The proxy rejects the login or does not speak the configured protocol. The server is not to blame, and waiting does
+    /// not help.
+    #[error("{0}")]
+    ProxyUnusable(String),
     /// A large body could not be written to a temporary file. The server is not to blame.
     #[error("a large response could not be written to the disk: {reason}")]
     Disk {
@@ -63,6 +77,11 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// Whether the proxy failed, and not the server.
+    pub fn is_of_proxy(&self) -> bool {
+        matches!(self, Failure::ProxyDown(_) | Failure::ProxyUnusable(_))
+    }
+
     /// A short stable identifier for logs, counters and retry tables.
     pub fn code(&self) -> &'static str {
         match self {
@@ -71,6 +90,7 @@ impl Failure {
             Failure::DnsFailed(_) => "dns-failed",
             Failure::DnsTimeout => "dns-timeout",
             Failure::AddressRefused { .. } => "address-refused",
+            Failure::NameRefused { .. } => "name-refused",
             Failure::ConnectFailed(_) => "connect-failed",
             Failure::ConnectTimeout => "connect-timeout",
             Failure::TlsFailed(_) => "tls-failed",
@@ -78,6 +98,8 @@ impl Failure {
             Failure::Stalled => "stalled",
             Failure::Reset => "reset",
             Failure::Protocol(_) => "protocol",
+            Failure::ProxyDown(_) => "proxy-down",
+            Failure::ProxyUnusable(_) => "proxy-unusable",
             Failure::Disk { .. } => "disk",
         }
     }
@@ -106,6 +128,12 @@ pub enum FetchSetupError {
     /// Credentials or cookies cannot be read. The sentence contains no secret.
     #[error("{0}")]
     Secrets(String),
+    /// The URL of a proxy cannot be read, or does not fit the other options. The sentence contains no secret.
+    #[error("{0}")]
+    Proxy(String),
+    /// A proxy cannot be reached, rejects the login, or is no such proxy. The sentence contains no secret.
+    #[error("{0}")]
+    ProxyUnusable(String),
     /// The TLS library rejected its configuration.
     #[error("TLS cannot be set up: {0}")]
     Tls(String),

@@ -5,7 +5,7 @@
 
 use std::{fmt, net::IpAddr, sync::Arc};
 
-use aranha_url::{Blacklist, BlacklistError};
+use aranha_url::{Blacklist, BlacklistError, CanonUrl};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use tokio::{sync::watch, time::Instant};
@@ -13,14 +13,14 @@ use tracing::{Instrument as _, debug, debug_span};
 
 use crate::{
     Failure, FetchRequest, FetchResponse, FetchSession, FetchSetupError, Fetched, Options,
-    ResponseRemark, Secrets, Simulation, Timings,
+    ResponseRemark, Route, Secrets, Simulation, Timings,
     clock::{CalendarClock, deadline_after, unix_ms},
     connection::{
         address_guard::AddressGuard,
         connect::{self, Connection},
         tls::Tls,
     },
-    dns::{NameSource, Resolver, ip_literal},
+    dns::{NameSource, Resolver, circuit_breaker, ip_literal, is_valid_name},
     http::{
         LargeParts,
         content_coding::{self as decode, ContentCoding},
@@ -33,6 +33,7 @@ use crate::{
         open_sockets::SocketLimit,
         rate_limit::RateLimit,
     },
+    proxy::{self, NameLookup, Proxy, Routes, Via},
     transport::{SimulatedTransport, Transport},
 };
 
@@ -59,9 +60,22 @@ struct FetcherState {
     memory: MemoryBudget,
     rate: Option<RateLimit>,
     sockets: SocketLimit,
+    /// `None` if no proxy is configured.
+    routes: Option<Box<Routes>>,
 }
 
 impl FetcherState {
+    /// The proxy for a URL, if there is one.
+    fn proxy_for(&self, url: &CanonUrl) -> Option<&Arc<Proxy>> {
+        self.routes.as_ref()?.proxy_for(url)
+    }
+
+    /// Who resolves the name of the host of a URL.
+    fn name_lookup(&self, url: &CanonUrl) -> NameLookup {
+        let routes = self.routes.as_ref();
+        routes.map_or(NameLookup::Required, |routes| routes.name_lookup(url))
+    }
+
     /// The time that is recorded with a fetch, from the wall clock or from the simulation.
     fn now_ms(&self) -> i64 {
         match self.transport {
@@ -93,9 +107,8 @@ impl Fetcher {
     /// is set.
     pub fn new(options: Options, refused: Blacklist) -> Result<Fetcher, FetchSetupError> {
         let transport = Transport::Real(Box::new(Tls::new(options.verify_tls)?));
-        let names = NameSource::servers(&options)?;
         let clock = CalendarClock::new();
-        Fetcher::with_transport(transport, names, clock, 0, options, refused)
+        Fetcher::with_transport(transport, clock, 0, options, refused)
     }
 
     /// Like [`Fetcher::new`], but the fetcher's time starts at `now` (Unix milliseconds), so that tests can run on any
@@ -106,12 +119,11 @@ impl Fetcher {
         now: i64,
     ) -> Result<Fetcher, FetchSetupError> {
         let transport = Transport::Real(Box::new(Tls::new(options.verify_tls)?));
-        let names = NameSource::servers(&options)?;
         let clock = CalendarClock::starting_at(now);
-        Fetcher::with_transport(transport, names, clock, now - unix_ms(), options, refused)
+        Fetcher::with_transport(transport, clock, now - unix_ms(), options, refused)
     }
 
-    /// A fetcher for a simulated web. Its time starts at `now` (Unix milliseconds) and advances with tokio's clock. No
+    /// A fetcher for a simulated web, without proxies. Its time starts at `now` (Unix milliseconds) and advances with tokio's clock. No
     /// socket is opened and no name server is queried. The guard checks simulated addresses as it does real ones.
     /// `https` URLs are fetched without TLS.
     pub fn simulated(
@@ -121,27 +133,44 @@ impl Fetcher {
         web: Arc<dyn Simulation>,
     ) -> Result<Fetcher, FetchSetupError> {
         let clock = CalendarClock::starting_at(now);
-        let simulated = SimulatedTransport::new(web, clock);
-        let names = NameSource::Simulated(simulated.clone());
-        let transport = Transport::Simulated(simulated);
-        Fetcher::with_transport(transport, names, clock, 0, options, refused)
+        let transport = Transport::Simulated(SimulatedTransport::new(web, clock));
+        Fetcher::with_transport(transport, clock, 0, options, refused)
     }
 
     fn with_transport(
         transport: Transport,
-        names: NameSource,
         clock: CalendarClock,
         shift_ms: i64,
         options: Options,
         refused: Blacklist,
     ) -> Result<Fetcher, FetchSetupError> {
         let guard = Arc::new(AddressGuard::new(options.allow_private, refused));
-        let sockets = match &transport {
-            Transport::Real(_) => SocketLimit::of_process(),
-            Transport::Simulated(_) => SocketLimit::unlimited(),
+        let routes = match &transport {
+            Transport::Real(_) => Routes::load(&options).map_err(FetchSetupError::Proxy)?,
+            Transport::Simulated(_) => None,
         };
+        let lookup = routes
+            .as_ref()
+            .map_or(NameLookup::Required, |routes| routes.strictest_lookup());
+        let (sockets, names) = match &transport {
+            Transport::Real(_) => (
+                SocketLimit::of_process(),
+                NameSource::servers(&options, lookup.is_optional())?,
+            ),
+            Transport::Simulated(simulated) => (
+                SocketLimit::unlimited(),
+                NameSource::Simulated(simulated.clone()),
+            ),
+        };
+        let min_queries = if lookup.is_optional() {
+            circuit_breaker::MIN_QUERIES_BEHIND_PROXY
+        } else {
+            circuit_breaker::MIN_QUERIES
+        };
+        let resolver = Resolver::new(names, &options, guard.clone(), clock, min_queries);
         let state = FetcherState {
-            resolver: Arc::new(Resolver::new(names, &options, guard.clone(), clock)),
+            resolver: Arc::new(resolver),
+            routes,
             transport,
             clock,
             shift_ms,
@@ -174,6 +203,50 @@ impl Fetcher {
         &self.state.options
     }
 
+    /// How a request for a URL reaches its server. Unless a proxy resolves the name, looks up its addresses
+    /// ([`resolve`](Self::resolve)).
+    ///
+    /// If a proxy resolves the name, the addresses are looked up only as the option `proxy_lookups` says, and the result is
+    /// a failure if the guard refuses the name or any of the addresses. Cancel-safe.
+    pub async fn route(&self, url: &CanonUrl) -> Result<Route, Failure> {
+        let (resolver, host) = (&self.state.resolver, url.host());
+        let lookup = self.state.name_lookup(url);
+        if lookup == NameLookup::Required {
+            return resolver.resolve(host).await.map(Route::Addresses);
+        }
+        if ip_literal(host).is_none() && !is_valid_name(host.trim_end_matches('.')) {
+            return Err(Failure::DnsNotFound);
+        }
+        // Boxed, so that this future takes no space in crawls without a proxy.
+        let known = match lookup {
+            NameLookup::Checked => Some(Box::pin(resolver.resolve_all(host)).await?),
+            NameLookup::Optional => Box::pin(resolver.resolve_if_possible(host)).await?,
+            NameLookup::Required | NameLookup::ByProxy => match ip_literal(host) {
+                Some(_) => Some(Box::pin(resolver.resolve_all(host)).await?),
+                None => None,
+            },
+        };
+        if known.is_none() {
+            self.state.guard.check_name(host)?;
+        }
+        Ok(Route::Name { known })
+    }
+
+    /// The addresses of another host, looked up like the host of `url`. `None` if a proxy resolves the names and there is no
+    /// answer here. Cancel-safe.
+    pub async fn resolve_like(
+        &self,
+        url: &CanonUrl,
+        host: &str,
+    ) -> Option<Result<Resolved, Failure>> {
+        let resolver = &self.state.resolver;
+        match self.state.name_lookup(url) {
+            NameLookup::Required | NameLookup::Checked => Some(resolver.resolve(host).await),
+            NameLookup::Optional => resolver.resolve_if_possible(host).await.transpose(),
+            NameLookup::ByProxy => None,
+        }
+    }
+
     /// The addresses of a host, from the cache or the name servers, without those that the guard refuses. An IP literal
     /// (IPv6 with or without brackets) is not looked up, but the guard checks it. Concurrent look-ups of one name share
     /// one query. An expired answer may be returned while it is refreshed in the background; its `expires_ms` is then
@@ -181,6 +254,39 @@ impl Fetcher {
     /// Cancel-safe.
     pub async fn resolve(&self, host: &str) -> Result<Resolved, Failure> {
         self.state.resolver.resolve(host).await
+    }
+
+    /// Whether the proxy for a URL cannot be reached at present.
+    pub fn is_proxy_down(&self, url: &CanonUrl) -> bool {
+        let proxy = self.state.proxy_for(url);
+        proxy.is_some_and(|proxy| proxy.health().is_down())
+    }
+
+    /// Waits while the proxy for a URL cannot be reached. Cancel-safe.
+    pub async fn wait_for_proxy(&self, url: &CanonUrl) {
+        if let Some(proxy) = self.state.proxy_for(url) {
+            proxy.health().wait().await;
+        }
+    }
+
+    /// The configured proxies: URLs without the login.
+    pub fn proxies(&self) -> impl Iterator<Item = String> {
+        let proxies = self.state.routes.iter().flat_map(|routes| routes.proxies());
+        proxies.map(|proxy| proxy.url().to_string())
+    }
+
+    /// Whether requests wait during a DNS outage. False if proxies resolve the names.
+    pub fn waits_for_dns(&self) -> bool {
+        let routes = self.state.routes.as_ref();
+        routes.is_none_or(|routes| !routes.strictest_lookup().is_optional())
+    }
+
+    /// The configured proxies, each with a channel that has the reason of an outage while the proxy cannot be reached. The
+    /// names are URLs without the login.
+    pub fn watch_proxies(&self) -> Vec<(String, watch::Receiver<Option<Arc<str>>>)> {
+        let proxies = self.state.routes.iter().flat_map(|routes| routes.proxies());
+        let watch = |proxy: &Arc<Proxy>| (proxy.url().to_string(), proxy.health().watch());
+        proxies.map(watch).collect()
     }
 
     /// Puts a DNS answer of an earlier crawl into the cache. The guard checks the answer each time it is returned. The
@@ -194,17 +300,22 @@ impl Fetcher {
         self.state.resolver.answers()
     }
 
-    /// Refreshes expired DNS answers in the background, as long as half of the `dns_concurrency` slots are free. Must be
-    /// called inside a tokio runtime.
+    /// Refreshes expired DNS answers in the background, as long as half of the `dns_concurrency` slots are free. Does
+    /// nothing if only proxies resolve names. Must be called inside a tokio runtime.
     pub fn refresh_stale_dns(&self) {
-        self.state.resolver.refresh_stale();
+        let routes = self.state.routes.as_ref();
+        if routes.is_none_or(|routes| routes.strictest_lookup() != NameLookup::ByProxy) {
+            self.state.resolver.refresh_stale();
+        }
     }
 
-    /// Starts a DNS look-up of a host in the background and returns at once. Does nothing if half of the
-    /// `dns_concurrency` slots are taken. Cheap enough to call for every link: for a name that is cached or in flight,
-    /// it only searches two maps. Returns true if a look-up was started. Must be called inside a tokio runtime.
-    pub fn prefetch_dns(&self, host: &str) -> bool {
-        self.state.resolver.prefetch(host)
+    /// Starts a DNS look-up of the host of a URL in the background and returns at once. Does nothing if half of the
+    /// `dns_concurrency` slots are taken, or if only a proxy resolves the name. Cheap enough to call for every link: for a
+    /// name that is cached or in flight, it only searches two maps. Returns true if a look-up was started. Must be called
+    /// inside a tokio runtime.
+    pub fn prefetch_dns(&self, url: &CanonUrl) -> bool {
+        self.state.name_lookup(url) != NameLookup::ByProxy
+            && self.state.resolver.prefetch(url.host())
     }
 
     /// Watches the DNS circuit breaker (N4), which is open during a DNS outage. The value is the time at which the
@@ -244,7 +355,7 @@ impl Fetcher {
             },
             timings: Timings::default(),
             certificate_error: None,
-            connected: false,
+            address: None,
             sent: Bytes::new(),
             response: Bytes::new(),
         };
@@ -269,10 +380,7 @@ impl Fetcher {
             result,
             request: fetch.sent,
             response: fetch.response,
-            address: fetch.connected.then(|| {
-                let proxy = request.proxy.map(|proxy| proxy.ip());
-                proxy.unwrap_or(request.address)
-            }),
+            address: fetch.address,
             started_ms,
             finished,
             timings: Timings {
@@ -305,7 +413,8 @@ struct Fetch<'a> {
     limits: ExchangeLimits<'a>,
     timings: Timings,
     certificate_error: Option<String>,
-    connected: bool,
+    /// The address of the server of the connection, if it is known.
+    address: Option<IpAddr>,
     sent: Bytes,
     response: Bytes,
 }
@@ -333,38 +442,55 @@ impl Fetch<'_> {
         request: &FetchRequest<'_>,
         last_byte: Option<u64>,
     ) -> Result<ReceivedResponse, Failure> {
-        let head = self.state.common_headers.head(request, last_byte);
+        let state = self.state;
+        let via = proxy::via(state.routes.as_deref(), request);
+        let absolute_form = via.has_absolute_form(request.url);
+        let head = state.common_headers.head(request, absolute_form, last_byte);
         let head = head.map_err(Failure::Protocol)?;
-        let head = self.with_secrets(head, request);
+        let head = self.with_secrets(head, request, via);
         // Kept-alive connections are checked as well, because lines may have been added to the black list since they
         // were opened.
-        connect::check_target(&self.state.guard, request)?;
-        if let Some(connection) = session.take(request) {
+        connect::check_target(&state.guard, request, via)?;
+        if let Some(connection) = session.take(request, via) {
             self.timings.reused = true;
-            let exchanged = self.exchange(session, connection, &head).await;
+            let exchanged = self.exchange(session, connection, &head, via).await;
             if !exchanged.closed_early {
                 return self.finish(exchanged);
             }
             self.timings.reused = false;
         }
         // Boxed, because these futures are large, and a fetch that reuses a connection does not need them.
-        let connection = Box::pin(self.open(request)).await?;
-        let exchanged = Box::pin(self.exchange(session, connection, &head)).await;
+        let connection = Box::pin(self.open(request, via)).await?;
+        let exchanged = Box::pin(self.exchange(session, connection, &head, via)).await;
         self.finish(exchanged)
     }
 
-    /// Adds the user's secrets for the URL. The cache of a proxy is shared with others, so it gets none.
-    fn with_secrets(&self, head: Bytes, request: &FetchRequest<'_>) -> RequestHead {
+    /// Adds the user's secrets for the URL, and the login for a proxy that reads the head. The cache of a proxy is shared
+    /// with others, so it gets none.
+    fn with_secrets(&self, head: Bytes, request: &FetchRequest<'_>, via: Via<'_>) -> RequestHead {
         let secrets = &self.state.secrets;
-        let added = match request.proxy {
-            None => secrets.add(&head, request, self.state.now_ms()),
-            Some(_) => None,
+        let added = match via {
+            Via::Cache(_) => None,
+            Via::Direct | Via::Proxy(_) => secrets.add(&head, request, self.state.now_ms()),
         };
-        let (sent, archived) = added.unwrap_or_else(|| (head.clone(), head));
+        let (mut sent, archived) = added.unwrap_or_else(|| (head.clone(), head));
+        if let Via::Proxy(proxy) = via
+            && via.has_absolute_form(request.url)
+            && let Some(authorization) = proxy.authorization()
+        {
+            // The line goes before the empty line at the end. It is for the proxy, so the archive does not have it.
+            let end = sent.len() - "\r\n".len();
+            let line = format!("Proxy-Authorization: {authorization}\r\n\r\n");
+            sent = [&sent[..end], line.as_bytes()].concat().into();
+        }
         RequestHead { sent, archived }
     }
 
-    async fn open(&mut self, request: &FetchRequest<'_>) -> Result<Connection, Failure> {
+    async fn open(
+        &mut self,
+        request: &FetchRequest<'_>,
+        via: Via<'_>,
+    ) -> Result<Connection, Failure> {
         let FetcherState {
             guard,
             transport,
@@ -382,6 +508,7 @@ impl Fetch<'_> {
             transport,
             options,
             request,
+            via,
             deadline,
             &mut self.timings,
         )
@@ -395,12 +522,19 @@ impl Fetch<'_> {
         session: &mut FetchSession,
         mut connection: Connection,
         head: &RequestHead,
+        via: Via<'_>,
     ) -> ExchangeResult {
-        self.connected = true;
+        self.address = connection.address();
         self.sent = head.archived.clone();
         self.certificate_error
             .clone_from(&connection.certificate_error);
-        let exchanged = exchange::exchange(&mut connection.stream, &head.sent, self.limits).await;
+        let mut exchanged =
+            exchange::exchange(&mut connection.stream, &head.sent, self.limits).await;
+        if let Via::Proxy(proxy) = via
+            && connection.is_to_http_proxy()
+        {
+            proxy.check_exchange(&mut exchanged);
+        }
         if exchanged.reusable && self.state.sockets.may_keep_alive() {
             session.keep(connection);
         }

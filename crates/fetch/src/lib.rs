@@ -2,9 +2,11 @@
 //!
 //! # One fetch, step by step
 //!
-//! 1. [`Fetcher::resolve`] looks the host up (`dns/`) and returns only addresses that the address guard allows.
+//! 1. [`Fetcher::route`] chooses the proxy, if there is one (`proxy/routes.rs`), looks the host up (`dns/`), and returns only
+//!    addresses that the address guard allows.
 //! 2. [`Fetcher::fetch`] writes the request head (`http/request.rs`) and checks the address again.
-//! 3. It takes the kept-alive connection of the [`FetchSession`], or opens one: TCP, then TLS (`connection/`).
+//! 3. It takes the kept-alive connection of the [`FetchSession`], or opens one: TCP, the proxy's handshake (`proxy/`), TLS
+//!    (`connection/`).
 //! 4. It sends the request and reads the response head and body (`http/exchange.rs`), within the limits on time
 //!    (`limits/timeouts.rs`) and memory (`limits/memory_budget.rs`).
 //! 5. It decodes the body (`http/content_coding.rs`) and returns a [`Fetched`]: a [`FetchResponse`] or one [`Failure`].
@@ -33,7 +35,7 @@
 //!
 //! - **No socket is opened to an address that the address guard has not allowed**, whichever name led to it. The check
 //!   is inside the only function that connects (`connection/connect.rs`). The address of a proxy is not checked,
-//!   because the user configured it.
+//!   because the user configured it. What is known of the servers behind a proxy is described in `proxy/routes.rs`.
 //! - **The returned bytes are the server's bytes**, including chunk framing and malformed headers. The parsed values
 //!   are returned beside them.
 //! - **Redirects are not followed here.** The caller treats `Location` as a link.
@@ -43,8 +45,7 @@
 //!
 //! - *Fetching by a browser*: a folder `browser/` beside `http/`, with a function from [`FetchRequest`] to [`Fetched`].
 //!   [`Fetcher::fetch`] would choose between the two.
-//! - *Proxies*: [`FetchRequest::proxy`] names an HTTP proxy. `connection/connect.rs` connects to it and
-//!   `http/request.rs` writes the absolute-form request line. Other proxy protocols belong in the same two files.
+//! - *Another proxy protocol*: a module in `proxy/` with its handshake, which `connection/connect.rs` calls.
 //! - *Another network below HTTP*: `transport/`, which today has the real network and a [`Simulation`] of it.
 //!
 //! # Logs
@@ -71,6 +72,7 @@ mod limits;
 #[path = "../../../tests/linear_time.rs"]
 mod linear_time;
 mod options;
+mod proxy;
 mod transport;
 
 pub use connection::FetchSession;
@@ -83,4 +85,5 @@ pub use http::{
     FetchRequest, FetchResponse, Fetched, Headers, ResponseRemark, SpooledBody, Timings, Truncated,
 };
 pub use options::Options;
+pub use proxy::{ProxyLookups, ProxySetting, ProxyUrl, Route, check_proxies, is_bypass_entry};
 pub use transport::{SimulatedResponse, Simulation};

@@ -10,7 +10,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::Credentials;
+use crate::{Credentials, ProxyLookups, ProxySetting};
 
 /// Options of all fetches of a crawl.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -87,6 +87,15 @@ pub struct Options {
     /// Local addresses from which connections are opened, for several network exits (N13); empty = the system chooses. A
     /// site keeps its exit.
     pub source_addresses: Vec<IpAddr>,
+    /// Proxy for all requests: `http://HOST:PORT`, `socks5://HOST:PORT` or `socks5h://HOST:PORT`, with `USER:PASSWORD@` before
+    /// the host if needed; `@FILE` or `$NAME` for a file or an environment variable with the URL; empty or `none` = no proxy.
+    pub proxy: ProxySetting,
+    /// Another proxy for `https` URLs; empty = the same as `proxy`, `none` = no proxy.
+    pub https_proxy: ProxySetting,
+    /// Hosts that are reached without the proxy: names with their subdomains, addresses, networks such as `10.0.0.0/8`, or `*`.
+    pub no_proxy: Vec<String>,
+    /// Whether names that the proxy resolves are also looked up here, for the address guard and the pause per address.
+    pub proxy_lookups: ProxyLookups,
     /// Name servers to query in turn; empty = the system's.
     pub resolvers: Vec<SocketAddr>,
     /// Maximum time for one look-up, including all retries at all servers.
@@ -139,6 +148,10 @@ impl Default for Options {
             verify_tls: false,
             allow_private: false,
             source_addresses: Vec::new(),
+            proxy: ProxySetting::Unset,
+            https_proxy: ProxySetting::Unset,
+            no_proxy: Vec::new(),
+            proxy_lookups: ProxyLookups::Auto,
             resolvers: Vec::new(),
             dns_timeout: Duration::from_secs(10),
             dns_ttl_min: Duration::from_mins(5),

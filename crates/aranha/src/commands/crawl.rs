@@ -10,7 +10,6 @@ use clap::Args;
 use crate::display::OutputMode;
 use crate::error::{CommandError, ExitStatus};
 use crate::input;
-use crate::output::message;
 use crate::session::{self, Again, Session};
 use crate::settings::{self, Settings};
 use crate::shared_args::{CREATED_IF_MISSING, CollectionArg};
@@ -25,7 +24,7 @@ Examples:
   aranha crawl http://localhost:8000 --profile mysite --allow-private
 
 Ctrl-C saves the state and stops the crawl; the same command continues it. Exit status: 0 if the crawl \
-finished or reached a limit, 3 if a full disk stopped it, 4 if no seed could be fetched, 130 if it was \
+finished or reached a limit, 3 if a full disk or an unusable proxy stopped it, 4 if no seed could be fetched, 130 if it was \
 interrupted.";
 
 /// Start a crawl, or continue one
@@ -73,7 +72,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     session::check_private(&config, &seeds)?;
     require_contact(&config)?;
     check_source_addresses(&config)?;
-    warn_about_proxy();
+    let mode = OutputMode::choose(arguments.json, arguments.quiet);
     let secrets = Secrets::load(&config.fetch);
     secrets.map_err(|problem| {
         CommandError::usage(problem)
@@ -83,11 +82,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
         command: "crawl",
         folder: &arguments.collection.folder,
         saved_config: lasting.show_own(&origins),
+        secret_keys: lasting.secret_keys(),
         changed_config,
         config,
         seeds,
         again: again(arguments),
-        mode: OutputMode::choose(arguments.json, arguments.quiet),
+        mode,
     };
     let runtime = runtime()?;
     let result = runtime.block_on(session.run());
@@ -130,23 +130,6 @@ fn check_source_addresses(config: &Config) -> Result<(), CommandError> {
         })?;
     }
     Ok(())
-}
-
-/// Warns if the environment names a proxy, because the crawl connects directly.
-fn warn_about_proxy() {
-    for name in [
-        "http_proxy",
-        "https_proxy",
-        "HTTPS_PROXY",
-        "all_proxy",
-        "ALL_PROXY",
-    ] {
-        if std::env::var_os(name).is_some_and(|value| !value.is_empty()) {
-            message(format_args!(
-                "warning: the environment variable {name} is set, but a crawl uses no proxy; it connects directly"
-            ));
-        }
-    }
 }
 
 /// Requires a contact, which is sent with every request (N9). With `--allow-private` the contact is optional.

@@ -91,6 +91,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
             command: "demo",
             saved_config: config.show_own(&origins),
             changed_config: None,
+            secret_keys: Vec::new(),
             config,
             seeds,
             again: None,

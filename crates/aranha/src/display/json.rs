@@ -133,6 +133,9 @@ fn old_notice(notice: &Notice) -> Value {
         | Notice::SeedFailed { .. }
         | Notice::FrontierDown { .. }
         | Notice::FrontierUp { .. }
+        | Notice::NoLocalDns
+        | Notice::ProxyDown { .. }
+        | Notice::ProxyUp { .. }
         | Notice::ClockBehind { .. }
         | Notice::ClockChanged { .. }
         | Notice::DiskFull { .. }

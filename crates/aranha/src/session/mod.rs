@@ -27,6 +27,8 @@ use crate::error::{CommandError, ExitStatus};
 use crate::output::message;
 use crate::{collection, logging};
 
+use preconditions::PROXY_HINT;
+
 pub(crate) use errors::frontier_error;
 pub(crate) use preconditions::{
     check_frontier, has_frontier, raise_open_file_limit, warn_about_missing_files,
@@ -62,6 +64,8 @@ pub(crate) struct Session<'a> {
     /// New content of `aranha.toml` in an existing collection: the old content with the filters of the command line
     /// added. `None` if the file stays as it is.
     pub(crate) changed_config: Option<String>,
+    /// The configuration keys with secrets, which a new collection does not save.
+    pub(crate) secret_keys: Vec<String>,
     pub(crate) seeds: Vec<CanonUrl>,
     /// Request every page now (`--again`, `--full`).
     pub(crate) again: Option<Again>,
@@ -78,6 +82,7 @@ impl Session<'_> {
             config,
             saved_config,
             changed_config,
+            secret_keys,
             seeds,
             again,
             mode,
@@ -95,6 +100,7 @@ impl Session<'_> {
             )));
         }
         logging::start("log.level", &config.log.level)?;
+        preconditions::require_proxies(&config, &seeds).await?;
         raise_open_file_limit();
         warn_about_connections(&config, mode);
         warn_about_robots(&config, mode);
@@ -104,9 +110,9 @@ impl Session<'_> {
             ));
         }
         if !resumed && !matches!(mode, OutputMode::Quiet) {
-            for key in config.secret_keys() {
+            for key in secret_keys {
                 message(format_args!(
-                    "note: the secret {key} is not stored in aranha.toml; give it again to later crawls, or use @FILE or $NAME"
+                    "note: the secret in {key} is not stored in aranha.toml; give it again to later crawls, or use @FILE or $NAME"
                 ));
             }
         }
@@ -224,6 +230,9 @@ fn exit_status(summary: &Summary, name: &str) -> Result<ExitStatus, CommandError
         }
         Reason::Finished | Reason::Limit(_) => Ok(ExitStatus::Done),
         Reason::Interrupted => Ok(ExitStatus::Interrupted),
+        Reason::Proxy(detail) => Err(CommandError::stopped(detail.clone()).hint(format!(
+            "{PROXY_HINT}; then continue with `aranha crawl -c {name}`. No page counts as failed"
+        ))),
         Reason::DiskFull(detail) => Err(CommandError::stopped(detail.clone()).hint(format!(
             "free some disk space, then continue with `aranha crawl -c {name}`; no fetched page is lost"
         ))),

@@ -2,11 +2,32 @@
 
 use std::path::Path;
 
-use aranha_engine::Collection;
+use aranha_engine::config::{FetchSetupError, check_proxies};
+use aranha_engine::{Collection, Config};
+use aranha_url::CanonUrl;
 
 use super::errors::RESTORE_BOTH;
 use crate::error::CommandError;
 use crate::output::{counted, message};
+
+/// What to do about a proxy that cannot be used.
+pub(super) const PROXY_HINT: &str = "check scheme, host, port and login of the proxy (--proxy http://USER:PASSWORD@HOST:PORT), and \
+     that it is running; `--proxy none` connects directly";
+
+/// Connects once to the proxies for the seeds (to all proxies if there are no seeds), so that a wrong URL is noticed before
+/// anything is written.
+pub(crate) async fn require_proxies(
+    config: &Config,
+    seeds: &[CanonUrl],
+) -> Result<(), CommandError> {
+    let checked = check_proxies(&config.fetch, seeds).await;
+    checked.map_err(|error| match error {
+        FetchSetupError::ProxyUnusable(problem) => CommandError::stopped(problem).hint(PROXY_HINT),
+        error => {
+            CommandError::usage(error.to_string()).hint("see \"Proxies\" in docs/configuration.md")
+        }
+    })
+}
 
 /// Refuses a folder that holds an archive or link runs but no frontier. A new frontier there would not know the pages
 /// that were already fetched.

@@ -18,8 +18,22 @@ use serde_json::Value;
 pub fn aranha() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_aranha"));
     command.stdin(Stdio::null());
+    for name in PROXY_VARIABLES {
+        command.env_remove(name);
+    }
     command
 }
+
+/// Environment variables that would send the requests of a test through a proxy.
+const PROXY_VARIABLES: [&str; 7] = [
+    "http_proxy",
+    "https_proxy",
+    "HTTPS_PROXY",
+    "all_proxy",
+    "ALL_PROXY",
+    "no_proxy",
+    "NO_PROXY",
+];
 
 /// The command that crawls the whole lab into `folder`. It checks in ten times a second, so that a kill repeats few fetches.
 pub fn crawl(lab: &Lab, folder: &Path, pause: &str) -> Command {

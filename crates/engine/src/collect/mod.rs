@@ -69,8 +69,9 @@ pub(crate) enum Collected {
     Fetched(Box<FetchedPage>),
     /// The cache of the proxy did not have the page. No request was sent to the page's own server.
     CacheMiss(Box<FinishedTask>),
-    /// The archive could not store the page. The page counts as not fetched, and the crawl is stopping.
-    NotArchived(Box<FinishedTask>),
+    /// The archive could not store the page, or the proxy cannot be used. The page counts as not fetched, and the crawl is
+    /// stopping.
+    Unfinished(Box<FinishedTask>),
     /// The page was received but could not be read. `ended`: the end of the response.
     NotRead { fault: ReaderFault, ended: Instant },
 }
@@ -92,6 +93,8 @@ pub(crate) struct FetchedPage {
     pub(crate) links: PageLinks,
     /// The addresses of the host, if this fetch looked them up.
     pub(crate) resolved: Option<Resolved>,
+    /// Whether the response comes from the cache of a proxy ([`proxy_cache`]).
+    pub(crate) from_cache: bool,
     /// The headers of the response, if they set cookies.
     pub(crate) set_cookies: Option<Headers>,
     /// Resolves when the bytes are written to a volume.
@@ -127,26 +130,26 @@ pub(crate) fn collect(
         let began = context.now();
         let started = Instant::now();
         let mut headers = conditional_headers(&page);
-        let proxy = proxy_cache::proxy(context, &page, &url);
+        let cache = proxy_cache::address(context, &page, &url);
         headers.extend(
             cookie
-                .filter(|_| proxy.is_none())
+                .filter(|_| cache.is_none())
                 .map(|cookie| ("Cookie", cookie)),
         );
-        let first = if let Some(proxy) = proxy {
+        let first = if let Some(cache) = cache {
             Box::pin(proxy_cache::request(
                 context,
                 &mut session,
                 &url,
                 headers.clone(),
-                proxy,
+                cache,
             ))
             .await
         } else {
             let kind = RequestKind::Page;
             request(context, &activity, &mut session, &url, &headers, kind).await
         };
-        let use_ranges = proxy.is_none() && context.config().fetch.range_requests;
+        let use_ranges = cache.is_none() && context.config().fetch.range_requests;
         let (resolved, result) = if use_ranges && refuses_range(&first.1) {
             // Return this response's share of the memory budget before the second response needs a share.
             drop(first);
@@ -175,7 +178,10 @@ pub(crate) fn collect(
             took: started.elapsed(),
             ended: Instant::now(),
         };
-        if proxy.is_some() {
+        if is_proxy_failure(&result) {
+            return Collected::Unfinished(Box::new(task));
+        }
+        if cache.is_some() {
             if !proxy_cache::is_hit(&result) {
                 return Collected::CacheMiss(Box::new(task));
             }
@@ -183,7 +189,7 @@ pub(crate) fn collect(
         }
         if let Some(error) = spool_error(context, &result) {
             context.control.archive_failed(&error);
-            return Collected::NotArchived(Box::new(task));
+            return Collected::Unfinished(Box::new(task));
         }
         let (response, notes) = PageResponse::of(&result, began);
         let mut page = Box::new(FetchedPage {
@@ -191,6 +197,7 @@ pub(crate) fn collect(
             response,
             links: PageLinks::default(),
             resolved,
+            from_cache: cache.is_some(),
             set_cookies: None,
             receipt: None,
             notes,
@@ -236,7 +243,7 @@ async fn read_and_store(
             Ok(receipt) => page.receipt = Some(receipt),
             Err(error) => {
                 context.control.archive_failed(&error);
-                return Collected::NotArchived(Box::new(page.task));
+                return Collected::Unfinished(Box::new(page.task));
             }
         }
     }
@@ -309,6 +316,15 @@ fn spool_error(context: &Context, result: &Result<Fetched, Failure>) -> Option<V
     let folder = context.network.web.options().spool_folder.clone();
     let error = io::Error::new(kind, reason.clone());
     Some(VolumeError::from_io(&folder.unwrap_or_default(), error))
+}
+
+/// Whether the proxy failed, so that nothing is known about the page.
+pub(crate) fn is_proxy_failure(result: &Result<Fetched, Failure>) -> bool {
+    let failure = match result {
+        Ok(fetched) => fetched.result.as_ref().err(),
+        Err(failure) => Some(failure),
+    };
+    failure.is_some_and(Failure::is_of_proxy)
 }
 
 fn refuses_range(result: &Result<Fetched, Failure>) -> bool {

@@ -1,5 +1,5 @@
 //! Pages from the cache of a proxy (I5): the proxy has just served them to a user, so no request to their own servers
-//! is needed.
+//! is needed. `fetch.proxy`, through which requests are sent to servers, is another matter.
 
 use std::net::SocketAddr;
 
@@ -11,8 +11,8 @@ use crate::node::Context;
 use crate::signals::Source;
 use crate::status::tally::add;
 
-/// The proxy from which to request this page. `None` unless the proxy has announced the page and its URL is http.
-pub(super) fn proxy(context: &Context, page: &Pending, url: &CanonUrl) -> Option<SocketAddr> {
+/// The proxy from whose cache to request this page. `None` unless the proxy has announced the page and its URL is http.
+pub(super) fn address(context: &Context, page: &Pending, url: &CanonUrl) -> Option<SocketAddr> {
     let is_announced = match &page.past {
         Some(past) => past.claim == Source::Proxy as u8,
         None => page.hop == Hop::ProxyCache && page.tries == 0,
@@ -29,11 +29,11 @@ pub(super) async fn request(
     session: &mut FetchSession,
     url: &CanonUrl,
     mut headers: Vec<(&'static str, String)>,
-    proxy: SocketAddr,
+    cache: SocketAddr,
 ) -> (Option<Resolved>, Result<Fetched, Failure>) {
     headers.push(("Cache-Control", "only-if-cached".to_owned()));
-    let mut request = FetchRequest::new(url, proxy.ip());
-    request.proxy = Some(proxy);
+    let mut request = FetchRequest::by_name(url);
+    request.cache = Some(cache);
     request.headers = headers;
     let slot = context.network.load.enter().await;
     let fetched = context.network.web.fetch(session, request).await;

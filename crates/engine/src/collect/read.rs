@@ -29,9 +29,8 @@ pub(super) fn read(
     read_words: bool,
     page: &mut FetchedPage,
 ) -> Option<Exchange> {
-    // A response from a proxy's cache may contain another user's cookies, which must be ignored. Such a response is
-    // recognised by its lack of resolved addresses.
-    let sets_cookies = response.headers.has("set-cookie") && page.resolved.is_some();
+    // A response from a proxy's cache may contain another user's cookies, which must be ignored.
+    let sets_cookies = response.headers.has("set-cookie") && !page.from_cache;
     page.set_cookies = sets_cookies.then(|| response.headers.clone());
     if matches!(response.status, 301 | 302 | 303 | 307 | 308) {
         match redirect_target(&context.policy, &page.task.url, response) {

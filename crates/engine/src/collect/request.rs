@@ -3,19 +3,25 @@
 //!
 //! **Every request to a web server passes the gate of the server's address** (invariant 2).
 
+use std::net::IpAddr;
 use std::time::Duration;
 
-use aranha_fetch::{Failure, FetchRequest, FetchSession, Fetched, Fetcher, Resolved, Truncated};
+use aranha_fetch::{
+    Failure, FetchRequest, FetchSession, Fetched, Fetcher, Resolved, Route, Truncated,
+};
 use aranha_url::CanonUrl;
 use tokio::time::Instant;
 
 use crate::node::Context;
+use crate::node::stop::Reason;
 use crate::status::tally::add;
 use crate::visit::activity::Activity;
 
 /// If aranha closes a connection before the end of the response, the courtesy pause begins when the server notices the
 /// close. The server is assumed to notice within this time.
 const MAX_CLOSE_DELAY: Duration = Duration::from_millis(200);
+/// Pause after a failure of the proxy. During an outage, the request waits until its end.
+const PROXY_RETRY_PAUSE: Duration = Duration::from_secs(1);
 /// Maximum number of bytes of a robots.txt file that are read: 500 KiB (RFC 9309, 2.5).
 pub(crate) const MAX_ROBOTS_SIZE: usize = 500 << 10;
 
@@ -30,8 +36,13 @@ pub(crate) enum RequestKind {
 }
 
 /// Resolves the host and sends the request when the address gate opens. If an address cannot be reached, tries the next
-/// address (RFC 1123, 2.3), until the attempts have taken `fetch.total_timeout`. `Err`: no request was sent. While the
-/// request waits for DNS, the gate or the load limit, `activity` counts a wait.
+/// address (RFC 1123, 2.3), until the attempts have taken `fetch.total_timeout`. If a proxy resolves the name, there is one
+/// attempt. `Err`: no request was sent. While the request waits for DNS, the gate, the load limit or the proxy, `activity`
+/// counts a wait.
+///
+/// A proxy that cannot be used is not a failure of the page: the request waits until the proxy can be reached again. If the
+/// proxy rejects the login, or the crawl stops during the wait, the result is a [failure of the
+/// proxy](Failure::is_of_proxy), the crawl is stopping, and the caller must record nothing.
 pub(crate) async fn request(
     context: &Context,
     activity: &Activity,
@@ -41,9 +52,21 @@ pub(crate) async fn request(
     kind: RequestKind,
 ) -> (Option<Resolved>, Result<Fetched, Failure>) {
     let network = &context.network;
+    let sender = Sender {
+        context,
+        activity,
+        url,
+        headers,
+        kind,
+    };
     let wait = activity.wait();
-    let resolved = match network.web.resolve(url.host()).await {
-        Ok(resolved) => resolved,
+    let resolved = match network.web.route(url).await {
+        Ok(Route::Addresses(resolved)) => resolved,
+        Ok(Route::Name { known }) => {
+            drop(wait);
+            let result = Box::pin(sender.send_by_name(session, known.as_ref())).await;
+            return (known, result);
+        }
         Err(failure) => return (None, Err(failure)),
     };
     drop(wait);
@@ -57,44 +80,14 @@ pub(crate) async fn request(
     let others = others.filter(|address| Some(*address) != connected);
     for address in connected.into_iter().chain(others) {
         if context.config().crawl.contact.is_empty() && Fetcher::is_public(address) {
-            let rule = "a public address, and no contact was given (--contact)".to_owned();
+            let rule = format!("a public address, {NO_CONTACT}");
             result = Err(Failure::AddressRefused { address, rule });
             continue;
         }
-        let wait = activity.wait();
-        let permit = network.gates.enter(address).await;
-        let mut request = FetchRequest::new(url, address);
-        request.headers.extend_from_slice(headers);
-        request.without_range = kind != RequestKind::Page;
-        request.accept_any_type = kind == RequestKind::RobotsTxt;
-        request.max_body = request.accept_any_type.then_some(MAX_ROBOTS_SIZE as u64);
-        let slot = network.load.enter().await;
-        drop(wait);
-        if context.scope.blocks_site_of(url) {
-            // The site was blocked while this request waited. When the visit gets the error that is returned here, it
-            // checks the black list and blocks the site.
-            if let Some(permit) = permit {
-                permit.give_back();
-            }
-            let rule = "the black list names the site".to_owned();
-            return (None, Err(Failure::AddressRefused { address, rule }));
-        }
-        let mut fetched = network.web.fetch(session, request).await;
-        drop(slot);
-        if was_broken_off(&fetched) {
-            // The server notices the close after about the time that the request took to reach it. That time is not
-            // known, but it is shorter than the time to the first byte.
-            let delay = fetched.timings.first_byte.min(MAX_CLOSE_DELAY);
-            tokio::time::sleep(delay).await;
-            fetched.finished = Instant::now();
-        }
-        drop(permit);
-        let answered = fetched.result.is_ok();
-        network
-            .load
-            .record(answered.then_some(fetched.timings.first_byte));
-        let received = fetched.received_length();
-        add(&context.counters().bytes_received, received);
+        let fetched = match sender.send(session, Some(address), Some(address)).await {
+            Ok(fetched) => fetched,
+            Err(failure) => return (None, Err(failure)),
+        };
         let unreachable = matches!(
             fetched.result,
             Err(Failure::ConnectFailed(_) | Failure::ConnectTimeout)
@@ -106,6 +99,137 @@ pub(crate) async fn request(
         }
     }
     (Some(resolved), result)
+}
+
+const NO_CONTACT: &str = "and no contact was given (--contact)";
+
+/// Sends the requests for one page: one for each address that is tried.
+struct Sender<'a> {
+    context: &'a Context,
+    activity: &'a Activity,
+    url: &'a CanonUrl,
+    headers: &'a [(&'static str, String)],
+    kind: RequestKind,
+}
+
+impl Sender<'_> {
+    /// Sends the request through a proxy that resolves the name. `known`: the addresses that the name has here. The gate of
+    /// the lowest one is used, so that names with the same addresses share a pause. If none is known, there is only the
+    /// pause of the site.
+    async fn send_by_name(
+        &self,
+        session: &mut FetchSession,
+        known: Option<&Resolved>,
+    ) -> Result<Fetched, Failure> {
+        let addresses = || {
+            known
+                .iter()
+                .flat_map(|known| known.addresses.iter().copied())
+        };
+        if self.context.config().crawl.contact.is_empty() {
+            let rule = match known {
+                None => Some("its address is not known here, behind a proxy"),
+                Some(_) if addresses().any(Fetcher::is_public) => Some("a public address"),
+                Some(_) => None,
+            };
+            if let Some(rule) = rule {
+                let rule = format!("{rule}, {NO_CONTACT}");
+                return Err(Failure::NameRefused { rule });
+            }
+        }
+        let address = addresses().min();
+        self.send(session, address, address).await
+    }
+
+    /// Sends the request when the gate of an address opens. `Err`: no request was sent.
+    async fn send(
+        &self,
+        session: &mut FetchSession,
+        address: Option<IpAddr>,
+        gate: Option<IpAddr>,
+    ) -> Result<Fetched, Failure> {
+        let (context, network) = (self.context, &self.context.network);
+        loop {
+            let wait = self.activity.wait();
+            if network.web.is_proxy_down(self.url) {
+                Box::pin(self.wait_for_proxy()).await?;
+            }
+            let permit = match gate {
+                Some(address) => network.gates.enter(address).await,
+                None => None,
+            };
+            let mut request = FetchRequest::by_name(self.url);
+            request.address = address;
+            request.headers.extend_from_slice(self.headers);
+            request.without_range = self.kind != RequestKind::Page;
+            request.accept_any_type = self.kind == RequestKind::RobotsTxt;
+            request.max_body = request.accept_any_type.then_some(MAX_ROBOTS_SIZE as u64);
+            let slot = network.load.enter().await;
+            drop(wait);
+            if context.scope.blocks_site_of(self.url) {
+                // The site was blocked while this request waited. When the visit gets the error that is returned here, it
+                // checks the black list and blocks the site.
+                if let Some(permit) = permit {
+                    permit.give_back();
+                }
+                let rule = "the black list names the site".to_owned();
+                return Err(Failure::NameRefused { rule });
+            }
+            let mut fetched = network.web.fetch(session, request).await;
+            drop(slot);
+            if let Err(failure) = &fetched.result
+                && failure.is_of_proxy()
+            {
+                // The server has not seen a request, so no pause begins.
+                if let Some(permit) = permit {
+                    permit.give_back();
+                }
+                let failure = failure.clone();
+                Box::pin(self.after_proxy_failure(failure)).await?;
+                continue;
+            }
+            if was_broken_off(&fetched) {
+                // The server notices the close after about the time that the request took to reach it. That time is not
+                // known, but it is shorter than the time to the first byte.
+                let delay = fetched.timings.first_byte.min(MAX_CLOSE_DELAY);
+                tokio::time::sleep(delay).await;
+                fetched.finished = Instant::now();
+            }
+            drop(permit);
+            let answered = fetched.result.is_ok();
+            network
+                .load
+                .record(answered.then_some(fetched.timings.first_byte));
+            let received = fetched.received_length();
+            add(&context.counters().bytes_received, received);
+            return Ok(fetched);
+        }
+    }
+
+    /// Waits until the proxy can be reached. `Err`: the crawl stops.
+    async fn wait_for_proxy(&self) -> Result<(), Failure> {
+        tokio::select! {
+            biased;
+            () = self.context.control.stop.wait() => {
+                Err(Failure::ProxyDown("the crawl stops while it waits for the proxy".to_owned()))
+            }
+            () = self.context.network.web.wait_for_proxy(self.url) => Ok(()),
+        }
+    }
+
+    /// Waits before the request is repeated, or stops the crawl because the proxy will not accept it later either.
+    async fn after_proxy_failure(&self, failure: Failure) -> Result<(), Failure> {
+        let stop = &self.context.control.stop;
+        if let Failure::ProxyUnusable(problem) = &failure {
+            stop.ask(Reason::Proxy(problem.clone()));
+        }
+        let _wait = self.activity.wait();
+        tokio::select! {
+            biased;
+            () = stop.wait() => Err(failure),
+            () = tokio::time::sleep(PROXY_RETRY_PAUSE) => Ok(()),
+        }
+    }
 }
 
 /// Whether aranha closed the connection before the end of the response.

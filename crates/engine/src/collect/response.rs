@@ -114,8 +114,11 @@ fn outcome_of(failure: &Failure) -> Outcome {
     match failure {
         Failure::DnsNotFound | Failure::DnsNoAddress => Outcome::DnsNotFound,
         Failure::DnsFailed(_) | Failure::DnsTimeout => Outcome::DnsFailed,
-        Failure::AddressRefused { .. } => Outcome::AddressRefused,
-        Failure::ConnectFailed(_) => Outcome::ConnectFailed,
+        Failure::AddressRefused { .. } | Failure::NameRefused { .. } => Outcome::AddressRefused,
+        // `request` waits or stops the crawl after a failure of the proxy, so these two are never recorded.
+        Failure::ConnectFailed(_) | Failure::ProxyDown(_) | Failure::ProxyUnusable(_) => {
+            Outcome::ConnectFailed
+        }
         Failure::ConnectTimeout => Outcome::ConnectTimeout,
         Failure::TlsFailed(_) => Outcome::TlsFailed,
         Failure::Timeout => Outcome::Timeout,

@@ -15,8 +15,16 @@ pub(super) fn check(config: &Config, origins: &Origins) -> Result<(), ConfigErro
     for (key, check) in CHECKS {
         check(&config.crawl).map_err(|problem| error(key, problem))?;
     }
-    proxy(&config.proxy_cache.proxy).map_err(|problem| error("proxy_cache.proxy", problem))?;
+    cache(&config.proxy_cache.proxy).map_err(|problem| error("proxy_cache.proxy", problem))?;
     let fetch = &config.fetch;
+    for entry in &fetch.no_proxy {
+        require(
+            aranha_fetch::is_bypass_entry(entry),
+            &format!("`{entry}` is not a host"),
+            "for example [\"localhost\", \".example.org\", \"10.0.0.0/8\"], without scheme and port; \"*\" stands for all hosts",
+        )
+        .map_err(|problem| error("fetch.no_proxy", problem))?;
+    }
     for (key, value) in [
         ("fetch.user_agent", Some(&fetch.user_agent)),
         ("fetch.from", fetch.from.as_ref()),
@@ -183,7 +191,7 @@ fn require(holds: bool, sentence: &str, hint: &str) -> Result<(), Problem> {
     }
 }
 
-fn proxy(text: &str) -> Result<(), Problem> {
+fn cache(text: &str) -> Result<(), Problem> {
     require(
         text.is_empty() || text.parse::<std::net::SocketAddr>().is_ok(),
         "is not the address and port of a proxy",

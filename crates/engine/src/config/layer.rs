@@ -7,7 +7,7 @@ use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
-use aranha_fetch::Credentials;
+use aranha_fetch::{Credentials, ProxySetting};
 use serde::Deserialize as _;
 use toml::de::DeTable;
 use toml::{Table, Value};
@@ -257,6 +257,13 @@ fn make_paths_absolute(table: &mut Table, path: &Path) {
         && let Ok(absolute) = std::path::absolute(folder.join(&*file))
     {
         *file = absolute.display().to_string();
+    }
+    for key in ["proxy", "https_proxy"] {
+        if let Some(Value::String(text)) = fetch.get_mut(key)
+            && let Some(absolute) = ProxySetting::resolve_path(text, folder)
+        {
+            *text = absolute;
+        }
     }
     let auth = fetch.get_mut("auth").and_then(Value::as_table_mut);
     for (_, credentials) in auth.into_iter().flatten() {

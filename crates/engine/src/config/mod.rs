@@ -33,7 +33,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-pub use aranha_fetch::Secrets;
+pub use aranha_fetch::{FetchSetupError, ProxySetting, Secrets, check_proxies};
 pub use busy_hours::{DayHours, UtcOffset};
 pub use crawl::{
     CrawlOptions, DuplicateLinks, LogOptions, NoIndex, ProxyCacheOptions, RobotsPolicy, Thresholds,
@@ -142,7 +142,8 @@ impl Config {
         show::own(self, origins)
     }
 
-    /// The keys whose values are secret. [`Config::show`] hides these values, and [`Config::show_own`] leaves them out.
+    /// The keys from files and flags whose values contain secrets. [`Config::show`] hides the secrets, and
+    /// [`Config::show_own`] leaves them out.
     pub fn secret_keys(&self) -> Vec<String> {
         show::secret_keys(self)
     }

@@ -1,5 +1,7 @@
 //! The configuration as text: TOML with the origin of each value in a comment.
 
+use aranha_fetch::HIDDEN;
+
 use super::leaf::{Leaf, leaves};
 use super::{Config, ConfigEntry, Origin, Origins};
 
@@ -49,20 +51,22 @@ pub(super) fn own(config: &Config, origins: &Origins) -> String {
     let mut table = String::new();
     for leaf in leaves {
         let is_own = matches!(origins.of(&leaf.key), Origin::File { .. } | Origin::Flag(_));
-        if !is_own && leaf.key != "profile" || is_secret(&text[leaf.span.clone()]) {
+        // Without its login, a proxy is still used: it then says that it wants a login.
+        let value = text[leaf.span.clone()].replace(&format!("://{HIDDEN}@"), "://");
+        if !is_own && leaf.key != "profile" || is_secret(&value) {
             continue;
         }
         if leaf.table != table {
             shown.extend(["\n[", &leaf.table, "]\n"]);
             table.clone_from(&leaf.table);
         }
-        push_leaf(&mut shown, &text, &leaf, origins);
+        push_value(&mut shown, &value, &leaf, origins);
         shown.push('\n');
     }
     shown
 }
 
-/// The keys from files and flags whose values are secret and therefore not stored.
+/// The keys from files and flags whose values contain secrets, which are not stored.
 pub(super) fn secret_keys(config: &Config) -> Vec<String> {
     let (text, leaves) = to_toml(config);
     let secret = leaves
@@ -71,13 +75,17 @@ pub(super) fn secret_keys(config: &Config) -> Vec<String> {
     secret.map(|leaf| leaf.key).collect()
 }
 
-/// Whether a value was replaced because it is secret.
+/// Whether a value was replaced, wholly or in part, because it is secret.
 fn is_secret(value: &str) -> bool {
-    value.contains(aranha_fetch::HIDDEN)
+    value.contains(HIDDEN)
 }
 
 fn push_leaf(shown: &mut String, text: &str, leaf: &Leaf, origins: &Origins) {
-    let value = &text[leaf.span.clone()];
+    push_value(shown, &text[leaf.span.clone()], leaf, origins);
+}
+
+/// Adds a leaf with this text (`key = value`), and its origin.
+fn push_value(shown: &mut String, value: &str, leaf: &Leaf, origins: &Origins) {
     let gap = COMMENT_COLUMN.saturating_sub(value.chars().count()).max(2);
     shown.push_str(value);
     shown.extend(std::iter::repeat_n(' ', gap));

@@ -95,7 +95,7 @@ pub(crate) fn extract(
             {
                 if lease.is_some()
                     && prefetches < MAX_PREFETCHES
-                    && context.network.web.prefetch_dns(target.host())
+                    && context.network.web.prefetch_dns(&target)
                 {
                     prefetches += 1;
                 }

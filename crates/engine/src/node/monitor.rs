@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::{Context, Summary};
 use crate::status::clock_watch::{self, ClockWatch};
-use crate::status::progress_file::ProgressFile;
+use crate::status::progress_file::{Outages, ProgressFile};
 
 /// The observer of a running crawl. In a simulation it does nothing.
 pub(super) struct Monitor(Option<Observed>);
@@ -32,9 +32,14 @@ impl Monitor {
     /// Writes the current state, and sends a notice if the system clock was changed.
     pub(super) fn update(&mut self, context: &Context) {
         let Some(observed) = &mut self.0 else { return };
-        let dns_outage = context.network.web.watch_dns_outage().borrow().is_some();
+        let web = &context.network.web;
+        let proxies = web.watch_proxies();
+        let outages = Outages {
+            dns: web.waits_for_dns() && web.watch_dns_outage().borrow().is_some(),
+            proxy: proxies.iter().any(|(_, outage)| outage.borrow().is_some()),
+        };
         let tally = context.counters().tally();
-        observed.progress.update(context.now(), &tally, dns_outage);
+        observed.progress.update(context.now(), &tally, outages);
         if let Some(notice) = observed.clock.check(&context.control.clock) {
             context.reports.notices.send(notice);
         }

@@ -4,10 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use aranha_fetch::Fetcher;
 use aranha_frontier::Frontier;
 use aranha_revisit::Schedule;
 use aranha_url::{Canonicaliser, Scope};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
@@ -51,8 +52,14 @@ impl Node {
         let canon = Canonicaliser::new(config.url.clone());
         let blacklist = config.blacklist()?;
         let scope = scope(&config, &canon, &frontier.seeds()?)?;
+        let fetch = aranha_fetch::Options {
+            limit_rate: config.crawl.limit_rate,
+            spool_folder: world.spool_folder(collection),
+            ..config.fetch.clone()
+        };
+        let web = world.web(fetch, blacklist)?;
         let mut volume = config.volume.clone();
-        volume.warcinfo = warcinfo(&config);
+        volume.warcinfo = warcinfo(&config, &web);
         let (archive, repairs) = world.archive(collection.root(), volume)?;
         let log = CrawlLog::open(&collection.crawl_log())
             .map_err(|source| file_error(&collection.crawl_log(), source))?;
@@ -77,15 +84,10 @@ impl Node {
             visits_ended: Arc::clone(&visits_ended),
             committing: Arc::clone(&committing),
         };
-        let fetch = aranha_fetch::Options {
-            limit_rate: config.crawl.limit_rate,
-            spool_folder: world.spool_folder(collection),
-            ..config.fetch.clone()
-        };
         let context = Context {
             scope: SharedScope::new(scope, BlacklistWatch::new(collection.blacklist())),
             network: Network {
-                web: world.web(fetch, blacklist)?,
+                web,
                 gates: AddressGates::new(config.crawl.pause, resumed),
                 load: Arc::new(LoadManager::new(config.load.clone())),
             },
@@ -134,6 +136,9 @@ impl Node {
         };
         let mut watchers = JoinSet::new();
         watchers.spawn(watch_dns(&context));
+        for (proxy, outage) in context.network.web.watch_proxies() {
+            watchers.spawn(watch_proxy(&context, proxy, outage));
+        }
         let dns_cache = world.is_real().then(|| collection.dns_cache());
         if let Some(path) = &dns_cache {
             let fetcher = &context.network.web;
@@ -183,7 +188,7 @@ pub(crate) fn scope(
     Ok(scope)
 }
 
-fn warcinfo(config: &Config) -> Vec<(String, String)> {
+fn warcinfo(config: &Config, web: &Fetcher) -> Vec<(String, String)> {
     let mut fields = vec![
         (
             "software".to_owned(),
@@ -195,6 +200,7 @@ fn warcinfo(config: &Config) -> Vec<(String, String)> {
             config.fetch.user_agent.clone(),
         ),
     ];
+    fields.extend(web.proxies().map(|proxy| ("proxy".to_owned(), proxy)));
     if !config.crawl.contact.is_empty() {
         fields.push(("operator".to_owned(), config.crawl.contact.clone()));
     }
@@ -209,8 +215,37 @@ fn robots_policy(config: &Config) -> String {
     format!("ignore on the operator's own hosts ({ignored_on}), obey elsewhere")
 }
 
+/// Sends a notice when an outage of a proxy begins and when it ends.
+fn watch_proxy(
+    context: &Context,
+    proxy: String,
+    mut outage: watch::Receiver<Option<Arc<str>>>,
+) -> impl Future<Output = ()> + use<> {
+    let notices = context.reports.notices.clone();
+    async move {
+        let mut down: Option<Instant> = None;
+        while outage.changed().await.is_ok() {
+            let problem = outage.borrow_and_update().clone();
+            let notice = match (&problem, down) {
+                (Some(problem), None) => Notice::ProxyDown {
+                    proxy: proxy.clone(),
+                    problem: problem.to_string(),
+                },
+                (None, Some(since)) => Notice::ProxyUp {
+                    proxy: proxy.clone(),
+                    seconds: since.elapsed().as_secs(),
+                },
+                _ => continue,
+            };
+            notices.send(notice);
+            down = problem.map(|_| Instant::now());
+        }
+    }
+}
+
 /// Sends a notice when a DNS outage begins and when it ends (N4).
 fn watch_dns(context: &Context) -> impl Future<Output = ()> + use<> {
+    let waits_for_dns = context.network.web.waits_for_dns();
     let (mut outage, notices) = (
         context.network.web.watch_dns_outage(),
         context.reports.notices.clone(),
@@ -220,7 +255,8 @@ fn watch_dns(context: &Context) -> impl Future<Output = ()> + use<> {
         while outage.changed().await.is_ok() {
             let since = *outage.borrow_and_update();
             match (since, down) {
-                (Some(_), None) => notices.send(Notice::DnsDown),
+                (Some(_), None) if waits_for_dns => notices.send(Notice::DnsDown),
+                (Some(_), None) => notices.send(Notice::NoLocalDns),
                 (None, Some(since)) => notices.send(Notice::DnsUp {
                     seconds: since.elapsed().as_secs(),
                 }),

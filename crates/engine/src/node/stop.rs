@@ -18,6 +18,8 @@ pub enum Reason {
     Limit(CrawlLimit),
     /// The user pressed Ctrl-C, or the process received SIGTERM or SIGHUP.
     Interrupted,
+    /// The proxy rejects the login, or is no such proxy. The crawl can be resumed with another `fetch.proxy`.
+    Proxy(String),
     /// The disk is full. Checked-in pages are safe, and the crawl can be resumed.
     DiskFull(String),
     /// An error of aranha itself.
@@ -60,7 +62,7 @@ impl fmt::Display for Reason {
             Self::Limit(limit) => write!(f, "the limit of {limit} was reached"),
             Self::Interrupted => f.write_str("interrupted"),
             Self::DiskFull(detail) => write!(f, "the disk is full: {detail}"),
-            Self::Failed(detail) => f.write_str(detail),
+            Self::Proxy(detail) | Self::Failed(detail) => f.write_str(detail),
         }
     }
 }

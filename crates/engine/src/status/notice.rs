@@ -94,6 +94,22 @@ pub enum Notice {
         /// Duration of the outage in seconds.
         seconds: u64,
     },
+    /// DNS lookups fail, but the proxy resolves names: the crawl continues (N4).
+    NoLocalDns,
+    /// The proxy cannot be reached: requests through it wait.
+    ProxyDown {
+        /// URL of the proxy, without the login.
+        proxy: String,
+        /// Why it cannot be reached.
+        problem: String,
+    },
+    /// The proxy can be reached again.
+    ProxyUp {
+        /// URL of the proxy, without the login.
+        proxy: String,
+        /// Duration of the outage in seconds.
+        seconds: u64,
+    },
     /// The system clock is behind the time of an earlier crawl.
     ClockBehind {
         /// By how many seconds.
@@ -174,6 +190,19 @@ impl fmt::Display for Notice {
             Self::FrontierUp { seconds } => write!(
                 f,
                 "the frontier is back after {}; the crawl continues",
+                aranha_units::duration::format(Duration::from_secs(*seconds))
+            ),
+            Self::NoLocalDns => f.write_str(
+                "DNS lookups fail here; the proxy resolves the names, and the pause per address and the address guard do not \
+                 apply to them",
+            ),
+            Self::ProxyDown { proxy, problem } => write!(
+                f,
+                "the proxy {proxy} cannot be reached ({problem}); the crawl waits until it can"
+            ),
+            Self::ProxyUp { proxy, seconds } => write!(
+                f,
+                "the proxy {proxy} can be reached again after {}; the crawl continues",
                 aranha_units::duration::format(Duration::from_secs(*seconds))
             ),
             Self::ClockBehind { seconds } => write!(

@@ -28,6 +28,9 @@ pub struct Progress {
     pub active_visits: u64,
     /// Whether DNS lookups fail, so that the crawl pauses.
     pub dns_outage: bool,
+    /// Whether a proxy cannot be reached, so that requests wait.
+    #[serde(default)]
+    pub proxy_outage: bool,
     /// Why the crawl ended; `None` while it is running and after it was killed.
     pub ended: Option<String>,
 }
@@ -37,6 +40,15 @@ impl Progress {
     pub fn read(path: &Path) -> Option<Self> {
         serde_json::from_slice(&std::fs::read(path).ok()?).ok()
     }
+}
+
+/// What the crawl waits for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Outages {
+    /// DNS lookups fail.
+    pub(crate) dns: bool,
+    /// A proxy cannot be reached.
+    pub(crate) proxy: bool,
 }
 
 /// Writes the file during a crawl.
@@ -72,21 +84,22 @@ impl ProgressFile {
     }
 
     /// Writes the current state. Errors are ignored, because the file is only for display.
-    pub(crate) fn update(&mut self, now: i64, tally: &Tally, dns_outage: bool) {
+    pub(crate) fn update(&mut self, now: i64, tally: &Tally, outages: Outages) {
         let progress = &mut self.progress;
         progress.time = now;
         progress.latest = progress.latest.max(now);
         progress.pages = tally.pages;
         progress.pages_per_second = self.speed.update(self.began.elapsed(), tally.pages);
         progress.active_visits = tally.active_visits;
-        progress.dns_outage = dns_outage;
+        progress.dns_outage = outages.dns;
+        progress.proxy_outage = outages.proxy;
         self.write();
     }
 
     /// Writes the final state.
     pub(crate) fn end(mut self, now: i64, tally: &Tally, reason: String) {
         self.progress.ended = Some(reason);
-        self.update(now, tally, false);
+        self.update(now, tally, Outages::default());
     }
 
     fn write(&self) {
@@ -107,7 +120,7 @@ mod tests {
         let path = folder.path().join("progress.json");
         let start = |now| ProgressFile::start(path.clone(), now);
         assert_eq!(start(0).clock_behind(), 0);
-        start(5000).update(9000, &Tally::default(), true);
+        start(5000).update(9000, &Tally::default(), Outages::default());
         let read = Progress::read(&path).unwrap();
         assert_eq!((read.time, read.ended), (9000, None));
         start(2000).end(3000, &Tally::default(), "finished".to_owned());

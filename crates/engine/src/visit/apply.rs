@@ -89,7 +89,7 @@ impl Visit {
                 let page = self.end_request(*task).0;
                 self.apply_cache_miss(page);
             }
-            Collected::NotArchived(task) => {
+            Collected::Unfinished(task) => {
                 let page = self.end_request(*task).0;
                 self.queue.push_front(page);
             }
@@ -120,6 +120,7 @@ impl Visit {
             mut response,
             mut links,
             resolved,
+            from_cache: _,
             set_cookies,
             receipt,
             notes,

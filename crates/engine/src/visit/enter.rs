@@ -36,13 +36,15 @@ impl Visit {
         if !context.config().crawl.refuse_tld_wildcards {
             return;
         }
-        let url = context.url_of(&self.site.facts().origin, "/");
-        let test = url.and_then(|url| context.watchers.tld_wildcards.test(url.host()));
-        let Some(test) = test else {
+        let Some(url) = context.url_of(&self.site.facts().origin, "/") else {
+            return;
+        };
+        let Some(test) = context.watchers.tld_wildcards.test(url.host()) else {
             return;
         };
         let resolve = || async {
-            if let Ok(resolved) = context.network.web.resolve(&test.invented).await {
+            let web = &context.network.web;
+            if let Some(Ok(resolved)) = web.resolve_like(&url, &test.invented).await {
                 context.refuse_wildcard_targets(&test.tld, &resolved.addresses);
             }
         };
@@ -55,22 +57,23 @@ impl Visit {
     /// Resolves an invented name in the domain of the site, once per domain. If the name has an address, the domain is
     /// a wildcard.
     fn test_for_wildcard(&self) {
-        let url = self.context.url_of(&self.site.facts().origin, "/");
-        let host = url.map_or_else(String::new, |url| url.host().to_owned());
+        let Some(url) = self.context.url_of(&self.site.facts().origin, "/") else {
+            return;
+        };
         let domains = &self.context.watchers.wildcard_domains;
-        let Some(invented) = domains.add_host(&host, self.site.key) else {
+        let Some(invented) = domains.add_host(url.host(), self.site.key) else {
             return;
         };
         let context = Arc::clone(&self.context);
         tokio::spawn(async move {
             // During a DNS outage the lookup takes long. It must not delay the end of the crawl.
             let result = tokio::select! {
-                result = context.network.web.resolve(&invented) => result,
+                result = context.network.web.resolve_like(&url, &invented) => result,
                 () = context.control.stop.wait() => return,
             };
             // A name whose address the address guard refuses has an address, too.
-            if matches!(result, Ok(_) | Err(Failure::AddressRefused { .. })) {
-                context.watchers.wildcard_domains.set_wildcard(&host);
+            if matches!(result, Some(Ok(_) | Err(Failure::AddressRefused { .. }))) {
+                context.watchers.wildcard_domains.set_wildcard(url.host());
             }
         });
     }

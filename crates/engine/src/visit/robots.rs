@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
 
-use aranha_fetch::FetchSession;
+use aranha_fetch::{FetchSession, Route};
 use aranha_frontier::{Outcome, RobotsFile, Then};
 use aranha_robots::{Robots, RobotsRules};
 
@@ -110,7 +110,7 @@ impl Visit {
         };
         self.requests.allowed_at = allowed_at;
         self.requests.keep_session(session);
-        Some(fetch)
+        fetch
     }
 
     /// The origin under the site's other name, if robots.txt could not be fetched because the first name has no address,
@@ -127,7 +127,10 @@ impl Visit {
             let origin = self.site.facts().origin.clone();
             let own = addresses(&context, &origin).await?;
             let others = addresses(&context, &twin).await?;
-            if others.iter().all(|address| own.contains(address)) {
+            // Behind a proxy the addresses may be unknown. Then the other name is tried.
+            if let (Some(own), Some(others)) = (own, others)
+                && others.iter().all(|address| own.contains(address))
+            {
                 return None;
             }
         }
@@ -160,9 +163,12 @@ impl Visit {
     }
 }
 
-/// The addresses of the host of an origin.
-async fn addresses(context: &Context, origin: &str) -> Option<Vec<IpAddr>> {
+/// The addresses of the host of an origin; `Some(None)` if only a proxy knows them. `None`: no request can be sent to the host.
+async fn addresses(context: &Context, origin: &str) -> Option<Option<Vec<IpAddr>>> {
     let url = context.url_of(origin, "/")?;
-    let resolved = context.network.web.resolve(url.host()).await;
-    resolved.ok().map(|resolved| resolved.addresses)
+    let known = match context.network.web.route(&url).await.ok()? {
+        Route::Addresses(resolved) => Some(resolved),
+        Route::Name { known } => known,
+    };
+    Some(known.map(|resolved| resolved.addresses))
 }

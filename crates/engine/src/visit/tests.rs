@@ -93,6 +93,7 @@ impl Test {
             response,
             links: PageLinks::default(),
             resolved: None,
+            from_cache: false,
             set_cookies: None,
             receipt: None,
             notes: String::new(),
@@ -508,7 +509,7 @@ async fn a_page_that_the_cache_no_longer_has() {
 #[tokio::test]
 async fn a_page_that_could_not_be_archived_stays_in_the_queue() {
     let mut test = Test::new();
-    let lost = Collected::NotArchived(Box::new(task(page("/page"))));
+    let lost = Collected::Unfinished(Box::new(task(page("/page"))));
     test.visit.apply_collected(lost);
     assert_eq!(test.queue(), [("/page".to_owned(), 0)]);
     assert!(test.visit.batch.done.is_empty());

@@ -7,13 +7,16 @@
 //! The refused ranges are those of the IANA special-purpose registries (RFC 6890 and its updates), multicast (RFC 5771,
 //! RFC 4291), NAT64 (RFC 6052, RFC 8215), 6to4 (RFC 3056) and Teredo (RFC 4380). The option `allow_private` allows most
 //! of them. The unspecified address, multicast, broadcast and the addresses on the black list are refused in any case.
+//!
+//! If a proxy resolves a name, its address may be unknown here. Then the guard refuses names that no public server has
+//! ([`PRIVATE_DOMAINS`], names without a dot). It cannot refuse a public name that the proxy resolves to a private address.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::{PoisonError, RwLock};
 
 use aranha_url::{Blacklist, BlacklistError};
 
-use crate::Failure;
+use crate::{Failure, dns::ip_literal};
 
 /// Whether `allow_private` allows a range.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -95,6 +98,20 @@ const RANGES_V6: &[(u128, u32, RefusedRange, &str)] = &[
     (0x3fff << 112, 20, Special, "documentation, 3fff::/20"),
 ];
 
+/// Domains below which no public host exists: RFC 6761, RFC 6762 with its appendix G, RFC 8375, and names that ICANN does not
+/// delegate.
+const PRIVATE_DOMAINS: &[&str] = &[
+    "localhost",
+    "local",
+    "internal",
+    "intranet",
+    "private",
+    "corp",
+    "home",
+    "lan",
+    "home.arpa",
+];
+
 /// The address guard. All fetches of a [`Fetcher`](crate::Fetcher) share it.
 #[derive(Debug)]
 pub(crate) struct AddressGuard {
@@ -124,6 +141,21 @@ impl AddressGuard {
             None => Ok(()),
             Some(rule) => Err(Failure::AddressRefused { address, rule }),
         }
+    }
+
+    /// Returns an error if a host is refused by its name, because its address is not known here. An IP literal is checked
+    /// like an address.
+    pub(crate) fn check_name(&self, host: &str) -> Result<(), Failure> {
+        if let Some(address) = ip_literal(host) {
+            return self.check(address);
+        }
+        if self.allow_private || !is_private_name(host) {
+            return Ok(());
+        }
+        let rule = format!("`{host}` is not the name of a public host");
+        Err(Failure::NameRefused {
+            rule: with_remedy(Special, &rule),
+        })
     }
 
     /// Whether the address is allowed without `allow_private`.
@@ -177,6 +209,16 @@ impl AddressGuard {
     fn refuses(&self, range: RefusedRange) -> bool {
         range == Always || !self.allow_private
     }
+}
+
+/// Whether a name has no dot, or is below one of the [`PRIVATE_DOMAINS`].
+fn is_private_name(host: &str) -> bool {
+    let name = host.trim_end_matches('.').to_ascii_lowercase();
+    let is_below = |domain: &&str| {
+        let rest = name.strip_suffix(*domain);
+        rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    };
+    !name.contains('.') || PRIVATE_DOMAINS.iter().any(is_below)
 }
 
 /// The description of a range, with the flag that allows it.
@@ -346,6 +388,39 @@ mod tests {
         ] {
             check(address, true, true);
         }
+    }
+
+    #[test]
+    fn names_that_no_public_host_has_are_refused() {
+        let strict = AddressGuard::new(false, Blacklist::default());
+        let permissive = AddressGuard::new(true, Blacklist::default());
+        for name in [
+            "localhost",
+            "intranet",
+            "a.localhost.",
+            "printer.local",
+            "metadata.google.internal",
+            "Nas.LAN",
+            "router.home.arpa",
+            "127.0.0.1",
+            "[::1]",
+            "10.1.2.3",
+        ] {
+            strict.check_name(name).expect_err(name);
+            permissive.check_name(name).expect(name);
+        }
+        for name in [
+            "example.org",
+            "local.example",
+            "notlocal.net",
+            "home.example.org.",
+            "1.1.1.1",
+        ] {
+            strict.check_name(name).expect(name);
+        }
+        permissive
+            .check_name("0.0.0.0")
+            .expect_err("always refused");
     }
 
     #[test]

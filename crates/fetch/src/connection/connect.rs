@@ -1,12 +1,14 @@
-//! Opens connections: address guard, TCP, TLS. No other code opens a socket to the web.
+//! Opens connections: address guard, TCP, proxy, TLS. No other code opens a socket to the web.
 //!
-//! [`open`] passes the same address to the guard and to the system call that connects (invariant 3). Only the address
-//! of a proxy is not checked, because the user configured it. No other code in this crate creates a [`TcpStream`].
+//! [`open`] passes the same address to the guard and to the system call that connects, or to the SOCKS proxy that connects
+//! (invariant 3). If a proxy resolves names, the guard checks what is known here ([`check_target`]). The address of a proxy
+//! is not checked, because the user configured it. No other code in this crate creates a [`TcpStream`].
 
 use std::{
     io,
     net::{IpAddr, SocketAddr},
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
@@ -27,10 +29,14 @@ use crate::{
     clock::deadline_after,
     dns::ip_literal,
     limits::open_sockets::SocketPermit,
+    proxy::{
+        ConnectError, Proxy, ProxyError, ProxyProtocol, Via, http_connect,
+        socks5::{self, Target},
+    },
     transport::{SimulatedStream, Transport},
 };
 
-/// A connection to the server of one origin at one address, or to a proxy.
+/// A connection to the server of one origin, direct or through a proxy, or to a proxy that reads whole URLs.
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) stream: Stream,
@@ -43,33 +49,47 @@ pub(crate) struct Connection {
 /// The other end of a connection.
 #[derive(Debug)]
 enum Peer {
-    Server { origin: String, address: IpAddr },
-    Proxy(SocketAddr),
+    /// A server. `address`: `None` if a proxy has resolved its name.
+    Server {
+        origin: String,
+        address: Option<IpAddr>,
+    },
+    /// An HTTP proxy that forwards requests for `http` URLs of any server.
+    HttpProxy,
+    /// The cache of a proxy.
+    Cache(SocketAddr),
 }
 
 impl Connection {
-    /// Whether this request may be sent over the connection.
-    pub(crate) fn can_serve(&self, request: &FetchRequest<'_>) -> bool {
+    /// Whether this request may be sent over the connection. All requests of a crawl for the same URL have the same `via`,
+    /// unless they read a cache.
+    pub(crate) fn can_serve(&self, request: &FetchRequest<'_>, via: Via<'_>) -> bool {
         match &self.peer {
-            Peer::Proxy(proxy) => request.proxy == Some(*proxy),
+            Peer::Cache(cache) => request.cache == Some(*cache),
+            Peer::HttpProxy => request.cache.is_none() && via.has_absolute_form(request.url),
             Peer::Server { origin, address } => {
-                request.proxy.is_none()
-                    && *address == request.address
+                !via.has_absolute_form(request.url)
+                    && (*address == request.address || via.resolves_names())
                     && origin == request.url.origin()
             }
         }
     }
 
-    /// The address of the web server. `None` for a proxy.
+    /// The address of the web server. `None` if a proxy has resolved its name.
     pub(crate) fn address(&self) -> Option<IpAddr> {
         match &self.peer {
-            Peer::Server { address, .. } => Some(*address),
-            Peer::Proxy(_) => None,
+            Peer::Server { address, .. } => *address,
+            Peer::HttpProxy | Peer::Cache(_) => None,
         }
     }
 
-    pub(crate) fn is_proxied(&self) -> bool {
-        matches!(self.peer, Peer::Proxy(_))
+    /// Whether the connection ends at an HTTP proxy that reads the requests.
+    pub(crate) fn is_to_http_proxy(&self) -> bool {
+        matches!(self.peer, Peer::HttpProxy)
+    }
+
+    pub(crate) fn is_to_cache(&self) -> bool {
+        matches!(self.peer, Peer::Cache(_))
     }
 
     /// False if the server has closed the connection or has sent bytes without a request.
@@ -86,15 +106,27 @@ pub(crate) enum Stream {
     Simulated(Box<SimulatedStream>),
 }
 
-/// Passes the address of a request to the guard. For a request through a proxy, the guard checks the host of the URL if
-/// it is an IP literal.
+/// Passes what is known of the server to the guard: the address, and if a proxy resolves the name and the address is not
+/// known here, the host of the URL.
 pub(crate) fn check_target(
     guard: &AddressGuard,
     request: &FetchRequest<'_>,
+    via: Via<'_>,
 ) -> Result<(), Failure> {
-    match request.proxy {
-        None => guard.check(request.address),
-        Some(_) => ip_literal(request.url.host()).map_or(Ok(()), |address| guard.check(address)),
+    if !via.resolves_names() {
+        let address = request.address.ok_or_else(|| {
+            Failure::Protocol(
+                "no proxy resolves the name, and the request has no address".to_owned(),
+            )
+        })?;
+        return guard.check(address);
+    }
+    let literal = ip_literal(request.url.host());
+    match literal.or(request.address) {
+        Some(address) => guard.check(address),
+        // The pages in a cache were fetched by others, so only an IP literal is checked.
+        None if request.cache.is_some() => Ok(()),
+        None => guard.check_name(request.url.host()),
     }
 }
 
@@ -104,16 +136,38 @@ pub(crate) async fn open(
     transport: &Transport,
     options: &Options,
     request: &FetchRequest<'_>,
+    via: Via<'_>,
     deadline: Instant,
     timings: &mut Timings,
 ) -> Result<Connection, Failure> {
-    check_target(guard, request)?;
-    let (url, address) = (request.url, request.address);
-    let origin = SocketAddr::new(address, url.port());
-    let target = request.proxy.unwrap_or(origin);
-    let (stream, certificate_error) = match transport {
-        Transport::Real(tls) => open_tcp(tls, options, url, target, deadline, timings).await?,
-        Transport::Simulated(network) => {
+    check_target(guard, request, via)?;
+    let url = request.url;
+    let address = request.address.filter(|_| !via.resolves_names());
+    let peer = match via {
+        Via::Cache(cache) => Peer::Cache(cache),
+        Via::Proxy(_) if via.has_absolute_form(url) => Peer::HttpProxy,
+        Via::Proxy(_) | Via::Direct => Peer::Server {
+            origin: url.origin().to_owned(),
+            address,
+        },
+    };
+    let target = match (via, address) {
+        (Via::Cache(cache), _) => Some(cache),
+        (Via::Direct, Some(address)) => Some(SocketAddr::new(address, url.port())),
+        _ => None,
+    };
+    let (stream, certificate_error) = match (transport, target, via) {
+        (Transport::Real(tls), Some(target), _) => {
+            let stream = open_tcp(options, url, target, deadline, timings).await?;
+            secure(stream, tls, options, url, deadline, timings).await?
+        }
+        (Transport::Real(tls), None, Via::Proxy(proxy)) => {
+            // Boxed, so that this future takes no space in crawls without a proxy.
+            let opening = open_through(proxy, address, options, url, deadline, timings);
+            let stream = Box::pin(opening).await?;
+            secure(stream, tls, options, url, deadline, timings).await?
+        }
+        (Transport::Simulated(network), Some(target), _) => {
             let begun = Instant::now();
             let connecting = network.connect(target);
             let stream = within(options.connect_timeout, deadline, connecting).await;
@@ -121,31 +175,26 @@ pub(crate) async fn open(
             timings.connect = begun.elapsed();
             (Stream::Simulated(Box::new(stream)), None)
         }
+        (_, None, _) => {
+            unreachable!("a simulation has no proxies, and `check_target` requires an address")
+        }
     };
     Ok(Connection {
         stream,
         certificate_error,
-        peer: request.proxy.map_or_else(
-            || Peer::Server {
-                origin: url.origin().to_owned(),
-                address,
-            },
-            Peer::Proxy,
-        ),
+        peer,
         socket: None,
     })
 }
 
-/// Opens a TCP connection, and performs the TLS handshake if the URL is `https`. Does not call the guard, so only
-/// [`open`] may call this function.
+/// Opens a TCP connection. Does not call the guard, so only [`open`] may call this function.
 async fn open_tcp(
-    tls: &Tls,
     options: &Options,
     url: &CanonUrl,
     target: SocketAddr,
     deadline: Instant,
     timings: &mut Timings,
-) -> Result<(Stream, Option<String>), Failure> {
+) -> Result<TcpStream, Failure> {
     let begun = Instant::now();
     let source = choose_source(&options.source_addresses, url.site_key().0, target.ip());
     let source = source.map_err(|()| {
@@ -162,6 +211,79 @@ async fn open_tcp(
     let _ = stream.set_nodelay(true);
     timings.connect = begun.elapsed();
     debug!(address = %target, ms = timings.connect.as_millis() as u64, "connected");
+    Ok(stream)
+}
+
+/// Connects to the proxy, and asks it to connect to the server unless it reads whole URLs. `address`: the address of the
+/// server, which the guard has allowed; `None`: the proxy resolves the name. Only [`open`] may call this function.
+///
+/// The proxy has `connect_timeout` to answer, and `dns_timeout` in addition if it resolves the name.
+async fn open_through(
+    proxy: &Arc<Proxy>,
+    address: Option<IpAddr>,
+    options: &Options,
+    url: &CanonUrl,
+    deadline: Instant,
+    timings: &mut Timings,
+) -> Result<TcpStream, Failure> {
+    let begun = Instant::now();
+    let before = proxy.health().connections();
+    let dialled = timeout_at(deadline, proxy.dial(url.site_key().0)).await;
+    let late = |_| Err(ProxyError::Down("no answer in time".to_owned()));
+    let dialled = dialled.unwrap_or_else(late);
+    let mut stream = dialled.map_err(|error| proxy.record_error(error, before))?;
+    if !Via::Proxy(proxy).has_absolute_form(url) {
+        let limit = match address {
+            Some(_) => options.connect_timeout,
+            None => options.connect_timeout.saturating_add(options.dns_timeout),
+        };
+        let asking = ask_to_connect(proxy, &mut stream, address, options, url);
+        let asked = within(limit, deadline, asking).await;
+        asked
+            .ok_or(Failure::ConnectTimeout)?
+            .map_err(|error| proxy.record_connect_error(error, before))?;
+        proxy.health().record_accepted();
+    }
+    timings.connect = begun.elapsed();
+    debug!(proxy = %proxy.url(), ms = timings.connect.as_millis() as u64, "connected through the proxy");
+    Ok(stream)
+}
+
+/// Asks a proxy, to which `stream` leads, to connect to the server of a URL.
+async fn ask_to_connect(
+    proxy: &Proxy,
+    stream: &mut TcpStream,
+    address: Option<IpAddr>,
+    options: &Options,
+    url: &CanonUrl,
+) -> Result<(), ConnectError> {
+    if proxy.protocol() == ProxyProtocol::Http {
+        let authority = format!("{}:{}", url.host(), url.port());
+        return http_connect::connect(
+            stream,
+            &authority,
+            &options.user_agent,
+            proxy.authorization(),
+        )
+        .await;
+    }
+    let target = match address.or_else(|| ip_literal(url.host())) {
+        Some(address) => Target::Address(address),
+        None => Target::Name(url.host().trim_end_matches('.')),
+    };
+    let connecting = socks5::connect(stream, target, url.port()).await;
+    connecting.map_err(ConnectError::Server)
+}
+
+/// Performs the TLS handshake with the server if the URL is `https`.
+async fn secure(
+    stream: TcpStream,
+    tls: &Tls,
+    options: &Options,
+    url: &CanonUrl,
+    deadline: Instant,
+    timings: &mut Timings,
+) -> Result<(Stream, Option<String>), Failure> {
     if url.scheme() == Scheme::Http {
         return Ok((Stream::Plain(stream), None));
     }
@@ -197,7 +319,11 @@ const LIMITED_RECV_BUFFER: u32 = 32 << 10;
 
 /// The local address for a connection to `target`: one of the configured addresses of the same IP version, always the
 /// same for a site. `None`: the system chooses. `Err`: addresses are configured, but none of this version.
-fn choose_source(sources: &[IpAddr], site: u64, target: IpAddr) -> Result<Option<IpAddr>, ()> {
+pub(crate) fn choose_source(
+    sources: &[IpAddr],
+    site: u64,
+    target: IpAddr,
+) -> Result<Option<IpAddr>, ()> {
     if sources.is_empty() {
         return Ok(None);
     }
@@ -211,9 +337,9 @@ fn choose_source(sources: &[IpAddr], site: u64, target: IpAddr) -> Result<Option
     }
 }
 
-/// Connects from `source`. With a rate limit the receive buffer is small and fixed, so that the server cannot send much
+/// Connects from `source`. Called for servers by [`open_tcp`], and for proxies by `proxy/dial.rs`. With a rate limit the receive buffer is small and fixed, so that the server cannot send much
 /// more than is read.
-async fn connect_tcp(
+pub(crate) async fn connect_tcp(
     target: SocketAddr,
     source: Option<IpAddr>,
     rate_limited: bool,

@@ -3,14 +3,15 @@
 use std::net::IpAddr;
 
 use super::connect::Connection;
-use crate::FetchRequest;
+use crate::{FetchRequest, proxy::Via};
 
-/// The kept-alive connections of one visit: at most one to a server and one to a proxy. A visit owns one session for
-/// each request that it sends in parallel. A request to another origin, address or proxy replaces the connection.
+/// The kept-alive connections of one visit: at most one to a server, directly or through a proxy, and one to the cache of a
+/// proxy. A visit owns one session for each request that it sends in parallel. A request to another origin, address or
+/// cache replaces the connection.
 #[derive(Debug, Default)]
 pub struct FetchSession {
-    direct: Option<Connection>,
-    proxied: Option<Connection>,
+    server: Option<Connection>,
+    cache: Option<Connection>,
 }
 
 impl FetchSession {
@@ -26,32 +27,32 @@ impl FetchSession {
 
     /// Whether a connection is kept for the next request.
     pub fn is_open(&self) -> bool {
-        self.direct.is_some() || self.proxied.is_some()
+        self.server.is_some() || self.cache.is_some()
     }
 
-    /// The address of the kept connection to a web server.
+    /// The address of the web server of the kept connection, if it is known.
     pub fn address(&self) -> Option<IpAddr> {
-        self.direct.as_ref().and_then(Connection::address)
+        self.server.as_ref().and_then(Connection::address)
     }
 
     /// Removes from the session the connection that can serve this request. The caller returns it with
     /// [`keep`](Self::keep) after a complete exchange. So the connection of a cancelled exchange, which may still have
     /// unread bytes, is never reused.
-    pub(crate) fn take(&mut self, request: &FetchRequest<'_>) -> Option<Connection> {
-        let mut connection = self.slot(request.proxy.is_some()).take()?;
-        (connection.can_serve(request) && connection.is_idle()).then_some(connection)
+    pub(crate) fn take(&mut self, request: &FetchRequest<'_>, via: Via<'_>) -> Option<Connection> {
+        let mut connection = self.slot(request.cache.is_some()).take()?;
+        (connection.can_serve(request, via) && connection.is_idle()).then_some(connection)
     }
 
     pub(crate) fn keep(&mut self, connection: Connection) {
-        let slot = self.slot(connection.is_proxied());
+        let slot = self.slot(connection.is_to_cache());
         *slot = Some(connection);
     }
 
-    fn slot(&mut self, proxied: bool) -> &mut Option<Connection> {
-        if proxied {
-            &mut self.proxied
+    fn slot(&mut self, cache: bool) -> &mut Option<Connection> {
+        if cache {
+            &mut self.cache
         } else {
-            &mut self.direct
+            &mut self.server
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The DNS circuit breaker (N4): stops look-ups while the name servers do not answer.
 //!
 //! Without the breaker, a crawl whose name servers are down would mark every site as unreachable within minutes
-//! (Castillo A.2.1). The breaker considers the last [`WINDOW_QUERIES`] queries, but needs at least [`MIN_QUERIES`]. It
+//! (Castillo A.2.1). The breaker considers the last [`WINDOW_QUERIES`] queries, but needs at least [`MIN_QUERIES`]
+//! ([`MIN_QUERIES_BEHIND_PROXY`] if a proxy resolves the names of the servers). It
 //! opens when the share of unanswered queries reaches the option `dns_breaker`; "no such name" counts as an answer.
 //! While the breaker is open (a DNS *outage*), look-ups wait. From time to time one name is queried to find out whether
 //! the servers answer again (a *probe*). The pause before a probe grows from 1 to 30 seconds. The first answer closes
@@ -26,8 +27,12 @@ use super::resolver::lock;
 /// Number of recent queries that are considered.
 const WINDOW_QUERIES: usize = 50;
 
-/// Number of recorded queries that the breaker needs before it can open.
-pub(super) const MIN_QUERIES: usize = 20;
+/// Number of recorded queries that the breaker usually needs before it can open.
+pub(crate) const MIN_QUERIES: usize = 20;
+
+/// The same if a proxy resolves the names of the servers. In a network without name servers, every query before the breaker
+/// opens delays a request by `dns_timeout`, and an open breaker delays none.
+pub(crate) const MIN_QUERIES_BEHIND_PROXY: usize = 3;
 
 /// Pause before the first probe. It doubles after each probe.
 pub(super) const FIRST_PROBE_PAUSE: Duration = Duration::from_secs(1);
@@ -42,6 +47,8 @@ pub(super) struct OutageNumber(u64);
 pub(super) struct CircuitBreaker {
     /// The share of unanswered queries at which the breaker opens; 0 = never.
     max_unanswered: f64,
+    /// Number of recorded queries that the breaker needs before it can open.
+    min_queries: usize,
     state: Mutex<BreakerState>,
     /// When the breaker opened; `None` while it is closed.
     open_since: watch::Sender<Option<Instant>>,
@@ -72,7 +79,7 @@ struct WaitingLookup {
 }
 
 impl CircuitBreaker {
-    pub(super) fn new(max_unanswered: f64) -> CircuitBreaker {
+    pub(super) fn new(max_unanswered: f64, min_queries: usize) -> CircuitBreaker {
         CircuitBreaker {
             // This condition also replaces NaN by 0.
             max_unanswered: if max_unanswered > 0.0 {
@@ -80,6 +87,7 @@ impl CircuitBreaker {
             } else {
                 0.0
             },
+            min_queries,
             state: Mutex::default(),
             open_since: watch::Sender::new(None),
         }
@@ -115,7 +123,7 @@ impl CircuitBreaker {
                 state.push(name, answered);
                 let queries = state.recent.len();
                 let threshold = self.max_unanswered * queries as f64;
-                if queries < MIN_QUERIES || (state.unanswered as f64) < threshold {
+                if queries < self.min_queries || (state.unanswered as f64) < threshold {
                     return None;
                 }
                 self.open_since.send_replace(Some(Instant::now()));
@@ -234,7 +242,7 @@ mod tests {
 
     /// The number of the query that opens the breaker, counted from 1.
     fn opens_at(max_unanswered: f64, answers: impl IntoIterator<Item = bool>) -> Option<usize> {
-        let breaker = CircuitBreaker::new(max_unanswered);
+        let breaker = CircuitBreaker::new(max_unanswered, MIN_QUERIES);
         answers
             .into_iter()
             .position(|answered| breaker.record("a.example", answered).is_some())
@@ -262,7 +270,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_answer_closes_the_breaker_and_empties_the_window() {
-        let breaker = CircuitBreaker::new(0.9);
+        let breaker = CircuitBreaker::new(0.9, MIN_QUERIES);
         let mut watch = breaker.watch();
         let fail = |times: usize| (0..times).find_map(|_| breaker.record("a.example", false));
         let outage = fail(20).expect("the breaker opens");
@@ -283,7 +291,7 @@ mod tests {
 
     #[tokio::test]
     async fn probes_choose_the_domain_that_failed_least() {
-        let breaker = CircuitBreaker::new(0.9);
+        let breaker = CircuitBreaker::new(0.9, MIN_QUERIES);
         let outage = (0..20).find_map(|n| breaker.record(&format!("{n}.dead.example"), false));
         let outage = outage.expect("the breaker opens");
         assert!(

@@ -6,11 +6,12 @@
 
 pub(crate) mod aliases;
 mod cache;
-mod circuit_breaker;
+pub(crate) mod circuit_breaker;
 mod in_flight;
 pub(crate) mod lenient_udp;
 mod lookup_result;
 mod name_servers;
 mod resolver;
 
+pub(crate) use name_servers::is_valid_name;
 pub(crate) use resolver::{NameSource, Resolver, ip_literal};

@@ -211,7 +211,7 @@ impl AddressLookup for NameServers {
 }
 
 /// Whether the text is a valid DNS name.
-pub(super) fn is_valid_name(name: &str) -> bool {
+pub(crate) fn is_valid_name(name: &str) -> bool {
     absolute_name(name).is_some()
 }
 

@@ -83,12 +83,21 @@ pub(crate) struct Resolver<S = NameSource> {
 /// The name servers, or the simulation that replaces them.
 pub(crate) enum NameSource {
     Servers(NameServers),
+    /// This machine has no name servers, and a proxy resolves the names.
+    Nothing,
     Simulated(SimulatedTransport),
 }
 
 impl NameSource {
-    pub(crate) fn servers(options: &Options) -> Result<NameSource, FetchSetupError> {
-        Ok(NameSource::Servers(NameServers::new(options)?))
+    /// `optional`: whether the crawl can work without name servers.
+    pub(crate) fn servers(
+        options: &Options,
+        optional: bool,
+    ) -> Result<NameSource, FetchSetupError> {
+        match NameServers::new(options) {
+            Err(FetchSetupError::SystemResolver(_)) if optional => Ok(NameSource::Nothing),
+            servers => Ok(NameSource::Servers(servers?)),
+        }
     }
 }
 
@@ -96,6 +105,10 @@ impl AddressLookup for NameSource {
     async fn look_up(&self, name: &str) -> LookupResult {
         match self {
             NameSource::Servers(servers) => servers.look_up(name).await,
+            NameSource::Nothing => {
+                let problem = "this machine has no name server".to_owned();
+                LookupResult::failed(Failure::DnsFailed(problem))
+            }
             NameSource::Simulated(simulated) => {
                 LookupResult::new(simulated.look_up(name).await, Duration::ZERO)
             }
@@ -109,6 +122,7 @@ impl<S: AddressLookup> Resolver<S> {
         options: &Options,
         guard: Arc<AddressGuard>,
         clock: CalendarClock,
+        min_queries: usize,
     ) -> Resolver<S> {
         let slots = options.dns_concurrency.clamp(1, Semaphore::MAX_PERMITS);
         Resolver {
@@ -119,7 +133,7 @@ impl<S: AddressLookup> Resolver<S> {
             in_flight: Arc::default(),
             slots: Arc::new(Semaphore::new(slots)),
             reserved_slots: slots / 2,
-            breaker: CircuitBreaker::new(options.dns_breaker),
+            breaker: CircuitBreaker::new(options.dns_breaker, min_queries),
             timeout: options.dns_timeout,
             ttl_min: options.dns_ttl_min,
             ttl_max: options.dns_ttl_max.max(options.dns_ttl_min),
@@ -127,8 +141,40 @@ impl<S: AddressLookup> Resolver<S> {
     }
 
     pub(crate) async fn resolve(self: &Arc<Self>, host: &str) -> ResolveResult {
+        let result = self.resolve_unchecked(host).await;
+        self.check_addresses(result)
+    }
+
+    /// Like [`Resolver::resolve`], but fails if the guard refuses any of the addresses.
+    pub(crate) async fn resolve_all(self: &Arc<Self>, host: &str) -> ResolveResult {
+        let resolved = self.resolve_unchecked(host).await?;
+        for address in &resolved.addresses {
+            self.guard.check(*address)?;
+        }
+        Ok(resolved)
+    }
+
+    /// Like [`Resolver::resolve_all`], for a name that a proxy resolves: `None` if the name has no address here. Does not
+    /// wait while the circuit breaker is open.
+    pub(crate) async fn resolve_if_possible(
+        self: &Arc<Self>,
+        host: &str,
+    ) -> Result<Option<Resolved>, Failure> {
+        let mut outage = self.breaker.watch();
+        let result = tokio::select! {
+            biased;
+            result = self.resolve_all(host) => result,
+            _ = outage.wait_for(Option::is_some) => return Ok(None),
+        };
+        match result {
+            Ok(resolved) => Ok(Some(resolved)),
+            Err(refused @ Failure::AddressRefused { .. }) => Err(refused),
+            Err(_) => Ok(None),
+        }
+    }
+
+    async fn resolve_unchecked(self: &Arc<Self>, host: &str) -> ResolveResult {
         if let Some(address) = ip_literal(host) {
-            self.guard.check(address)?;
             return Ok(Resolved {
                 addresses: vec![address],
                 expires_ms: i64::MAX,
@@ -136,7 +182,7 @@ impl<S: AddressLookup> Resolver<S> {
         }
         let name = host.trim_end_matches('.');
         if let Some(result) = self.cached(name) {
-            return self.check_addresses(result);
+            return result;
         }
         if !name_servers::is_valid_name(name) {
             return Err(Failure::DnsNotFound);
@@ -144,7 +190,7 @@ impl<S: AddressLookup> Resolver<S> {
         let lookup = InFlightLookup::join(&self.in_flight, name);
         // Boxed, because the future is large and most calls need only the cache.
         let pending = Box::pin(lookup.cell.get_or_init(|| self.look_up(name, None)));
-        self.check_addresses(pending.await.clone())
+        pending.await.clone()
     }
 
     pub(crate) fn restore(&self, host: &str, resolved: &Resolved) {

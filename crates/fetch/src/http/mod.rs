@@ -10,7 +10,7 @@ pub(crate) mod content_coding;
 pub(crate) mod date;
 pub(crate) mod exchange;
 mod framing;
-mod head;
+pub(crate) mod head;
 mod headers;
 pub(crate) mod range;
 pub(crate) mod request;

@@ -1,6 +1,7 @@
 //! A GET request, and the bytes of its head.
 //!
-//! A request through a proxy has the whole URL in its request line (absolute form; RFC 9112, 3.2.2).
+//! A request that a proxy reads has the whole URL in its request line (absolute form; RFC 9112, 3.2.2): an `http` URL
+//! through an HTTP proxy, and a request to the cache of a proxy.
 //!
 //! The headers have the order that common clients use: `Host`, the headers that identify the crawler, the `Accept`
 //! headers, and then the headers that only this request has. A value with a control character is an error, so that
@@ -19,13 +20,13 @@ use crate::{FetchSetupError, Options};
 pub struct FetchRequest<'a> {
     /// The URL to fetch.
     pub url: &'a CanonUrl,
-    /// One of the addresses that [`Fetcher::resolve`](crate::Fetcher::resolve) returned. The guard checks it again.
-    pub address: IpAddr,
-    /// Send the request to this HTTP proxy instead of the server. Only for `http` URLs. The user configured the proxy,
-    /// so the guard does not check its address. The proxy resolves the name, so `address` is not used. If the host of
-    /// the URL is an IP literal, the guard checks that address. The header `Cache-Control: only-if-cached` makes the
-    /// proxy answer from its cache only.
-    pub proxy: Option<SocketAddr>,
+    /// One of the addresses that [`Fetcher::route`](crate::Fetcher::route) returned. The guard checks it again. If a proxy
+    /// resolves the name, it is only checked, and may be `None`.
+    pub address: Option<IpAddr>,
+    /// Read the cache of this HTTP proxy instead of asking the server, whatever the option `proxy` says. Only for `http`
+    /// URLs. The user configured the cache, so the guard does not check its address. The header `Cache-Control:
+    /// only-if-cached` makes the proxy answer from its cache only.
+    pub cache: Option<SocketAddr>,
     /// Further headers: `Cookie`, `If-None-Match`, `If-Modified-Since`, `Range` …
     pub headers: Vec<(&'static str, String)>,
     /// Maximum body size of this request. If set, it replaces the options `max_body` and `max_body_by_type`.
@@ -40,9 +41,17 @@ impl<'a> FetchRequest<'a> {
     /// A GET request without further headers.
     pub fn new(url: &'a CanonUrl, address: IpAddr) -> Self {
         FetchRequest {
+            address: Some(address),
+            ..FetchRequest::by_name(url)
+        }
+    }
+
+    /// A GET request without further headers, for a URL whose name a proxy resolves.
+    pub fn by_name(url: &'a CanonUrl) -> Self {
+        FetchRequest {
             url,
-            address,
-            proxy: None,
+            address: None,
+            cache: None,
             headers: Vec::new(),
             max_body: None,
             accept_any_type: false,
@@ -100,6 +109,7 @@ impl CommonHeaders {
     pub(crate) fn head(
         &self,
         request: &FetchRequest<'_>,
+        absolute_form: bool,
         last_byte: Option<u64>,
     ) -> Result<Bytes, String> {
         let url = request.url;
@@ -111,8 +121,8 @@ impl CommonHeaders {
         {
             return Err("the URL contains a space or a control character".to_owned());
         }
-        if request.proxy.is_some() && url.scheme() != Scheme::Http {
-            return Err("a proxy can be used for http URLs only".to_owned());
+        if request.cache.is_some() && url.scheme() != Scheme::Http {
+            return Err("the cache of a proxy has http URLs only".to_owned());
         }
         let own_length: usize = request
             .headers
@@ -121,9 +131,8 @@ impl CommonHeaders {
             .sum();
         let mut head = String::with_capacity(30 + url.as_str().len() + self.0.len() + own_length);
         head.push_str("GET ");
-        if request.proxy.is_some() {
-            head.push_str("http://");
-            head.push_str(url.authority());
+        if absolute_form {
+            head.push_str(url.origin());
         }
         head.push_str(url.path());
         head.push_str(" HTTP/1.1\r\n");
@@ -154,7 +163,7 @@ const REFUSED_HEADERS: &[(&str, &str)] = &[
     ),
     (
         "Proxy-Authorization",
-        "write user and password into the URL of the proxy",
+        "write user and password into fetch.proxy (--proxy http://USER:PASSWORD@HOST:PORT)",
     ),
     (
         "Cookie",
@@ -233,7 +242,10 @@ mod tests {
             ..FetchRequest::new(&url, [192, 0, 2, 1].into())
         };
         let common = CommonHeaders::new(options).map_err(|error| error.to_string())?;
-        Ok(String::from_utf8(common.head(&request, None)?.to_vec()).expect("the head is UTF-8"))
+        Ok(
+            String::from_utf8(common.head(&request, false, None)?.to_vec())
+                .expect("the head is UTF-8"),
+        )
     }
 
     #[test]

@@ -28,7 +28,8 @@ pub struct Fetched {
     /// the response are omitted. If the body is [spooled](FetchResponse::spooled), only the head and the first part of
     /// the body.
     pub response: Bytes,
-    /// The address of the connection: the server's or the proxy's.
+    /// The address of the server. `None` if there was no connection, or if the server was reached by its name, through a
+    /// proxy or its cache.
     pub address: Option<IpAddr>,
     /// When the fetch started, in Unix milliseconds by the wall clock.
     pub started_ms: i64,

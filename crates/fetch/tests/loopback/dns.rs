@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use crate::scripted_server::{fetcher, options};
+use crate::scripted_server::{canon, fetcher, options};
 use aranha_fetch::{Options, Resolved};
 use hickory_proto::{
     op::{Message, ResponseCode},
@@ -18,11 +18,11 @@ use tokio::{net::UdpSocket, time::Instant};
 const SLOW_ANSWER: Duration = Duration::from_secs(4);
 
 /// Starts a name server. Returns its address and the list to which it adds every query.
-async fn start() -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
+pub(crate) async fn start() -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
     start_at("127.0.0.1:0".parse().unwrap()).await
 }
 
-async fn start_at(address: SocketAddr) -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
+pub(crate) async fn start_at(address: SocketAddr) -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
     let socket = Arc::new(UdpSocket::bind(address).await.unwrap());
     let address = socket.local_addr().unwrap();
     let received = Arc::new(Mutex::new(Vec::new()));
@@ -428,7 +428,7 @@ async fn a_prefetched_name_is_queried_once() {
     let (server, received) = start().await;
     let fetcher = fetcher(with(&[server]));
     for _ in 0..100 {
-        fetcher.prefetch_dns("both.example");
+        fetcher.prefetch_dns(&canon("http://both.example/"));
     }
     assert_eq!(
         fetcher
@@ -439,7 +439,7 @@ async fn a_prefetched_name_is_queried_once() {
             .len(),
         3
     );
-    fetcher.prefetch_dns("both.example");
+    fetcher.prefetch_dns(&canon("http://both.example/"));
     assert_eq!(received.lock().unwrap().len(), 2, "A and AAAA");
 }
 

@@ -4,7 +4,10 @@
 
 mod connections;
 mod dns;
-mod proxy;
+mod proxies;
+mod proxy_cache;
+mod proxy_faults;
+mod proxy_names;
 mod responses;
 mod scripted_server;
 mod timeouts;

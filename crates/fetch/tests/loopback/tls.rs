@@ -18,6 +18,25 @@ const HELLO: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
 /// A TLS server with a self-signed certificate for `example.test`. It performs the same actions on every connection.
 async fn start(actions: Vec<ServerAction>) -> (SocketAddr, Arc<Mutex<Vec<HandshakeKind>>>) {
+    let (address, kinds, _) = start_server(actions).await;
+    (address, kinds)
+}
+
+/// Like [`start`]. Returns the heads of the requests that the server receives.
+pub(crate) async fn start_recording(
+    actions: Vec<ServerAction>,
+) -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
+    let (address, _, requests) = start_server(actions).await;
+    (address, requests)
+}
+
+async fn start_server(
+    actions: Vec<ServerAction>,
+) -> (
+    SocketAddr,
+    Arc<Mutex<Vec<HandshakeKind>>>,
+    Arc<Mutex<Vec<String>>>,
+) {
     let key = rcgen::generate_simple_self_signed(vec!["example.test".to_owned()]).unwrap();
     let private = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.signing_key.serialize_der()));
     let mut config =
@@ -32,10 +51,12 @@ async fn start(actions: Vec<ServerAction>) -> (SocketAddr, Arc<Mutex<Vec<Handsha
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let kinds = Arc::new(Mutex::new(Vec::new()));
-    let seen = kinds.clone();
+    let requests = Arc::new(Mutex::new(Vec::new()));
+    let (seen, received) = (kinds.clone(), requests.clone());
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
             let (acceptor, actions, seen) = (acceptor.clone(), actions.clone(), seen.clone());
+            let received = received.clone();
             tokio::spawn(async move {
                 let Ok(stream) = acceptor.accept(stream).await else {
                     return;
@@ -45,11 +66,11 @@ async fn start(actions: Vec<ServerAction>) -> (SocketAddr, Arc<Mutex<Vec<Handsha
                 seen.lock()
                     .unwrap()
                     .push(connection.handshake_kind().unwrap());
-                perform(stream, actions, &Mutex::default()).await;
+                perform(stream, actions, &received).await;
             });
         }
     });
-    (address, kinds)
+    (address, kinds, requests)
 }
 
 fn url(address: SocketAddr) -> aranha_url::CanonUrl {

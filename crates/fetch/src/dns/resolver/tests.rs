@@ -92,6 +92,7 @@ fn resolver(change: impl FnOnce(&mut Options)) -> Arc<Resolver<ScriptedServers>>
         &options,
         Arc::new(guard),
         CalendarClock::new(),
+        circuit_breaker::MIN_QUERIES,
     ))
 }
 

@@ -1,6 +1,4 @@
-//! Tests of requests through a proxy.
-
-use std::net::{IpAddr, Ipv4Addr};
+//! Tests of requests to the cache of a proxy.
 
 use aranha_fetch::{FetchRequest, FetchSession, Fetched, Fetcher, Options};
 
@@ -8,15 +6,12 @@ use crate::scripted_server::{Server, ServerAction, canon, fetcher, options, send
 
 const HELLO: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
-/// An address for requests through a proxy. It must not be used; the guard would refuse it.
-const UNUSED: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
-
 async fn get(fetcher: &Fetcher, session: &mut FetchSession, proxy: &Server, url: &str) -> Fetched {
     let url = canon(url);
     let request = FetchRequest {
-        proxy: Some(proxy.address),
+        cache: Some(proxy.address),
         headers: vec![("Cache-Control", "only-if-cached".to_owned())],
-        ..FetchRequest::new(&url, UNUSED)
+        ..FetchRequest::by_name(&url)
     };
     fetcher.fetch(session, request).await
 }
@@ -45,7 +40,8 @@ async fn requests_to_a_proxy_have_the_absolute_form_and_share_a_connection() {
     )
     .await;
     assert_eq!(&first.result.unwrap().body[..], b"hello");
-    assert_eq!(first.address, Some(proxy.address.ip()));
+    // The address of the proxy is not that of the server.
+    assert_eq!(first.address, None);
     let second = get(&fetcher, &mut session, &proxy, "http://example.com/").await;
     assert!(second.result.is_ok() && second.timings.reused);
     let requests = proxy.requests();
@@ -155,8 +151,8 @@ async fn an_unreachable_proxy_is_a_connect_failure() {
     drop(listener);
     let url = canon("http://example.org/");
     let request = FetchRequest {
-        proxy: Some(proxy),
-        ..FetchRequest::new(&url, UNUSED)
+        cache: Some(proxy),
+        ..FetchRequest::by_name(&url)
     };
     let fetched = fetcher(options())
         .fetch(&mut FetchSession::new(), request)
