@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use aranha_engine::Clock;
-use aranha_engine::config::{Config, FlagValues, Layers, Origins};
+use aranha_engine::config::{Config, FlagValues, Layers, Origins, ProxyVariables};
 use aranha_units::{duration, size};
 use clap::Args;
 use toml::Value;
@@ -151,7 +151,7 @@ pub(crate) struct Settings {
     bind_address: Vec<IpAddr>,
     /// Send requests through this proxy: http://HOST:PORT, socks5://HOST:PORT (aranha resolves names) or socks5h://HOST:PORT
     /// (the proxy resolves them), with USER:PASSWORD@ before HOST if needed; @FILE or $NAME can stand for the URL; `none`
-    /// connects directly
+    /// ignores `http_proxy` and the other environment variables
     #[arg(long, value_name = "URL", help_heading = "Network")]
     proxy: Option<String>,
     /// Also connect to private, loopback and other special addresses
@@ -180,6 +180,7 @@ impl Settings {
             profile: self.profile.clone(),
             files: collection.into_iter().chain(self.config.clone()).collect(),
             flags: FlagValues::default(),
+            environment: ProxyVariables::read(|name| std::env::var(name).ok()),
             settings: self.set.clone(),
         };
         layers.flags = if exists && self.has_filters() {

@@ -6,10 +6,12 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod daemon;
+mod scripted_site;
 mod support;
 
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -542,6 +544,62 @@ fn error_pages_of_the_proxy_are_not_archived() {
     assert_status(&crawl_one(&collection, &seed, &proxy).output().unwrap(), 4);
     let archive = fs::read_dir(collection.join("archive")).unwrap();
     assert_eq!(archive.count(), 0, "there is no volume");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn environment_variables_are_obeyed_and_named() {
+    let lab = Lab::start(Plan::small(7)).await.unwrap();
+    let squid = Proxy::squid_with_login(&lab);
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("crawl");
+    let command = |collection: &Path| {
+        let mut command = support::crawl(&lab, collection, "20ms");
+        // Without --quiet.
+        let arguments: Vec<_> = command.get_args().map(std::ffi::OsStr::to_owned).collect();
+        command = aranha();
+        command.args(arguments.iter().filter(|argument| *argument != "--quiet"));
+        command.env("http_proxy", squid.url("http"));
+        command
+    };
+    let output = finish(command(&collection)).await;
+    assert_status(&output, 0);
+    assert_complete(&lab, &collection);
+    let note = format!(
+        "note: requests for http URLs go through the proxy http://{HOST}:{} (environment variable http_proxy); --proxy none \
+         connects directly",
+        squid.daemon.port
+    );
+    assert!(stderr(&output).contains(&note), "{}", stderr(&output));
+    let requests = squid.log("access.log").lines().count();
+    assert!(requests > 50, "{requests}");
+    // The environment is not part of the collection.
+    let stored = fs::read_to_string(collection.join("aranha.toml")).unwrap();
+    assert!(!stored.contains("proxy"), "{stored}");
+    assert_absent(&collection, &SECRETS);
+
+    // `none` connects directly.
+    let direct = folder.path().join("direct");
+    let mut without = command(&direct);
+    without.args(["--proxy", "none"]);
+    let output = finish(without).await;
+    assert_status(&output, 0);
+    assert!(!stderr(&output).contains("proxy"), "{}", stderr(&output));
+    assert_eq!(squid.log("access.log").lines().count(), requests);
+    let stored = fs::read_to_string(direct.join("aranha.toml")).unwrap();
+    assert!(stored.contains("proxy = \"none\""), "{stored}");
+}
+
+/// A server on this machine is not asked of a proxy that only the environment names.
+#[test]
+fn loopback_is_reached_without_the_proxy_of_the_environment() {
+    let site = scripted_site::ScriptedSite::start(|_, _, _| scripted_site::page("here"));
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    let closed = TcpListener::bind((HOST, 0)).unwrap().local_addr().unwrap();
+    let mut command = scripted_site::crawl(&collection, &site.url("/"));
+    command.env("http_proxy", format!("http://{closed}"));
+    assert_status(&command.output().unwrap(), 0);
+    assert_eq!(site.requests(), ["/"]);
 }
 
 #[test]

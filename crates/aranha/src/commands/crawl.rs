@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use aranha_engine::Config;
-use aranha_engine::config::Secrets;
+use aranha_engine::config::{Origin, Origins, ProxySetting, Secrets};
 use aranha_url::Canonicaliser;
 use clap::Args;
 
@@ -57,7 +57,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     let file = arguments.collection.configuration();
-    let (config, _) = settings::load(&arguments.settings.layers(file.clone()))?;
+    let (config, sources) = settings::load(&arguments.settings.layers(file.clone()))?;
     let (lasting, origins) = settings::load(&arguments.settings.lasting().layers(file.clone()))?;
     let changed_config = match file {
         Some(file) if arguments.settings.has_filters() => add_filters(&file, &arguments.settings)?,
@@ -73,6 +73,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     require_contact(&config)?;
     check_source_addresses(&config)?;
     let mode = OutputMode::choose(arguments.json, arguments.quiet);
+    print_proxies(&config, &sources, mode);
     let secrets = Secrets::load(&config.fetch);
     secrets.map_err(|problem| {
         CommandError::usage(problem)
@@ -82,7 +83,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
         command: "crawl",
         folder: &arguments.collection.folder,
         saved_config: lasting.show_own(&origins),
-        secret_keys: lasting.secret_keys(),
+        secret_keys: lasting.secret_keys(&origins),
         changed_config,
         config,
         seeds,
@@ -130,6 +131,34 @@ fn check_source_addresses(config: &Config) -> Result<(), CommandError> {
         })?;
     }
     Ok(())
+}
+
+/// Says which proxies are used because environment variables name them.
+fn print_proxies(config: &Config, origins: &Origins, mode: OutputMode) {
+    let fetch = &config.fetch;
+    let both = fetch.https_proxy == ProxySetting::Unset;
+    for (key, proxy, requests) in [
+        (
+            "fetch.proxy",
+            &fetch.proxy,
+            if both {
+                "requests"
+            } else {
+                "requests for http URLs"
+            },
+        ),
+        (
+            "fetch.https_proxy",
+            &fetch.https_proxy,
+            "requests for https URLs",
+        ),
+    ] {
+        if let (Origin::Variable(name), ProxySetting::Url(url)) = (origins.of(key), proxy) {
+            mode.message(&format!(
+                "note: {requests} go through the proxy {url} (environment variable {name}); --proxy none connects directly"
+            ));
+        }
+    }
 }
 
 /// Requires a contact, which is sent with every request (N9). With `--allow-private` the contact is optional.

@@ -24,9 +24,13 @@ pub(super) fn load(layers: &Layers) -> Result<(Config, Origins), ConfigError> {
     let profile = find_profile(layers.profile.as_deref().or(named))?;
     let flags = ConfigLayer::flags(&layers.flags)?;
 
+    let others = files.iter().chain(&flags).chain(&settings);
+    let environment = layers.environment.layer(others)?;
+
     let mut table = Table::try_from(Config::default()).expect("the defaults can be serialised");
     let mut origins = Origins::default();
     for layer in std::iter::once(ConfigLayer::profile(profile))
+        .chain(environment)
         .chain(files)
         .chain(flags)
         .chain(settings)

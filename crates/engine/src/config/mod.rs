@@ -1,7 +1,8 @@
 //! The configuration of a crawl, and the origin of each value (M9).
 //!
 //! Four layers are merged, value by value: built-in defaults, a profile, configuration files and command-line flags. A
-//! later layer overrides an earlier one. The [`Origin`] of every value is kept for `aranha config show`.
+//! later layer overrides an earlier one. Below the files is a small layer of its own: the proxies that environment variables
+//! name. The [`Origin`] of every value is kept for `aranha config show`.
 //!
 //! Invariants:
 //! - Every layer is deserialised on its own into the same structs. An unknown key or a wrong type is an error that
@@ -17,6 +18,7 @@ mod check;
 mod crawl;
 mod derive;
 mod edit;
+mod environment;
 mod error;
 mod layer;
 mod leaf;
@@ -38,6 +40,7 @@ pub use busy_hours::{DayHours, UtcOffset};
 pub use crawl::{
     CrawlOptions, DuplicateLinks, LogOptions, NoIndex, ProxyCacheOptions, RobotsPolicy, Thresholds,
 };
+pub use environment::ProxyVariables;
 pub use error::{ConfigError, FilePosition};
 pub use layer::FlagValues;
 pub use origin::{Origin, Origins};
@@ -116,6 +119,8 @@ pub struct Layers {
     pub files: Vec<PathBuf>,
     /// Values from the command line.
     pub flags: FlagValues,
+    /// The proxies that environment variables name. Files and flags override them.
+    pub environment: ProxyVariables,
     /// Values from the flag `--set`, each `section.key=value`. They override `flags`.
     pub settings: Vec<String>,
 }
@@ -144,8 +149,8 @@ impl Config {
 
     /// The keys from files and flags whose values contain secrets. [`Config::show`] hides the secrets, and
     /// [`Config::show_own`] leaves them out.
-    pub fn secret_keys(&self) -> Vec<String> {
-        show::secret_keys(self)
+    pub fn secret_keys(&self, origins: &Origins) -> Vec<String> {
+        show::secret_keys(self, origins)
     }
 
     /// The text of a configuration file with the filters `crawl.accept`, `crawl.reject` and `crawl.keep` of this configuration.

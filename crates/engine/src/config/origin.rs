@@ -24,6 +24,8 @@ pub enum Origin {
     Derived(&'static str),
     /// A command-line flag, with its dashes: `--pause`.
     Flag(String),
+    /// An environment variable: `http_proxy`.
+    Variable(&'static str),
 }
 
 impl fmt::Display for Origin {
@@ -34,6 +36,7 @@ impl fmt::Display for Origin {
             Self::File { path, line } => write!(formatter, "{}, line {line}", path.display()),
             Self::Derived(key) => write!(formatter, "from {key}"),
             Self::Flag(flag) => write!(formatter, "flag {flag}"),
+            Self::Variable(name) => write!(formatter, "environment variable {name}"),
         }
     }
 }

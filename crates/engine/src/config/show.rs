@@ -67,11 +67,11 @@ pub(super) fn own(config: &Config, origins: &Origins) -> String {
 }
 
 /// The keys from files and flags whose values contain secrets, which are not stored.
-pub(super) fn secret_keys(config: &Config) -> Vec<String> {
+pub(super) fn secret_keys(config: &Config, origins: &Origins) -> Vec<String> {
     let (text, leaves) = to_toml(config);
-    let secret = leaves
-        .into_iter()
-        .filter(|leaf| is_secret(&text[leaf.span.clone()]));
+    let secret = leaves.into_iter().filter(|leaf| {
+        is_secret(&text[leaf.span.clone()]) && !matches!(origins.of(&leaf.key), Origin::Variable(_))
+    });
     secret.map(|leaf| leaf.key).collect()
 }
 
