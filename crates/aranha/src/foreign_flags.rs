@@ -86,16 +86,63 @@ const HINTS: &[(&[&str], &str)] = &[
      "use -q or --quiet"),
     (&["-b", "--background", "--daemon"],
      "leave it out: use the shell (nohup … &) or a service manager"),
-    (&["-e", "--execute", "--no-robots", "--ignore-robots"],
+    (&["-e", "--execute"],
+     "use --proxy URL for http_proxy=… and https_proxy=…, and --robots ignore together with --own-host HOST for robots=off"),
+    (&["--no-robots", "--ignore-robots"],
      "use --robots ignore together with --own-host HOST, for a site of your own"),
+    (&["-x", "--preproxy", "--http-proxy", "--https-proxy", "--proxyServer", "--proxy-server", "--proxy-url"],
+     "use --proxy http://HOST:PORT, socks5://HOST:PORT or socks5h://HOST:PORT"),
+    (&["--socks5"],
+     "use --proxy socks5://HOST:PORT"),
+    (&["--socks5-hostname", "--tor"],
+     "use --proxy socks5h://HOST:PORT"),
+    (&["--socks4", "--socks4a"],
+     "use --proxy with an HTTP or SOCKS5 proxy; SOCKS4 is not supported"),
+    (&["--proxy-user", "--proxy-password", "--proxyuser", "--proxy-basic"],
+     "write the login into the URL: --proxy http://USER:PASSWORD@HOST:PORT; @FILE or $NAME can stand for the URL"),
+    (&["--no-proxy"],
+     "use --proxy none"),
+    (&["--noproxy"],
+     "use --set 'fetch.no_proxy=[\"localhost\", \".example.org\"]'; --proxy none uses no proxy at all"),
     (&["-4", "--inet4-only", "--ipv4", "-6", "--inet6-only", "--ipv6"],
      "leave it out: the addresses of a host are tried in turn"),
+];
+
+/// Settings of other programs: a flag, the beginning of its value, and the hint.
+#[rustfmt::skip]
+const SETTINGS: &[(&[&str], &[&str], &str)] = &[
+    (&["-e", "--execute"], &["http_proxy", "https_proxy", "use_proxy"],
+     "use --proxy URL, for example --proxy http://proxy.example.org:3128; --proxy none uses no proxy"),
+    (&["-e", "--execute"], &["no_proxy"],
+     "use --set 'fetch.no_proxy=[\"localhost\", \".example.org\"]'"),
+    (&["-e", "--execute"], &["robots"],
+     "use --robots ignore together with --own-host HOST, for a site of your own"),
+    (&["-s"], &["HTTPPROXY"],
+     "use --proxy URL; --proxy none ignores http_proxy and the other environment variables"),
+    (&["-s"], &["DOWNLOAD_DELAY"],
+     "use --pause TIME; the pause grows with slow servers (crawl.pause_factor)"),
 ];
 
 /// The hint for a flag of another program. `flag`: the flag that was not recognised; for a group of short flags (`-np`)
 /// only its first one. `words`: the command line.
 pub(crate) fn hint(flag: &str, words: impl IntoIterator<Item = String>) -> Option<&'static str> {
+    let words: Vec<_> = words.into_iter().collect();
     let flag = flag.split('=').next().unwrap_or(flag);
+    // The value is part of the word (`-ehttp_proxy=…`) or the next word.
+    let values = words.iter().enumerate().filter_map(|(index, word)| {
+        let rest = word.strip_prefix(flag)?.trim_start_matches('=');
+        let next = || words.get(index + 1).map(String::as_str);
+        if rest.is_empty() { next() } else { Some(rest) }
+    });
+    for value in values {
+        let is_meant = |starts: &[&str]| starts.iter().any(|start| value.starts_with(start));
+        let row = SETTINGS
+            .iter()
+            .find(|(flags, starts, _)| flags.contains(&flag) && is_meant(starts));
+        if let Some((_, _, hint)) = row {
+            return Some(hint);
+        }
+    }
     let find = |flag: &str| {
         let row = HINTS.iter().find(|(flags, _)| flags.contains(&flag));
         row.map(|(_, hint)| *hint)
@@ -131,7 +178,8 @@ mod tests {
     #[test]
     fn hints_name_flags_that_exist() {
         let own = own_flags();
-        for (_, hint) in HINTS {
+        let hints = HINTS.iter().map(|(_, hint)| hint);
+        for hint in hints.chain(SETTINGS.iter().map(|(_, _, hint)| hint)) {
             let ends = |c: char| c.is_whitespace() || ",;.()".contains(c);
             for word in hint.split(ends).filter(|word| word.starts_with('-')) {
                 assert!(own.iter().any(|flag| flag == word), "{word} in {hint}");
@@ -160,5 +208,37 @@ mod tests {
         assert_eq!(hint("-n", words("aranha crawl -n")), None);
         assert!(hint("--wait=2", words("")).is_some_and(|hint| hint.contains("--pause")));
         assert_eq!(hint("--puase", words("")), None);
+    }
+
+    #[test]
+    fn settings_are_recognised_by_their_value() {
+        let check = |flag: &str, line: &str, expected: &str| {
+            let found = hint(flag, line.split(' ').map(str::to_owned)).unwrap_or_default();
+            assert!(found.contains(expected), "{line}: {found}");
+        };
+        check(
+            "-e",
+            "aranha crawl -e http_proxy=http://h:1 https://example.org",
+            "use --proxy URL, for",
+        );
+        check(
+            "-e",
+            "aranha crawl -ehttps_proxy=http://h:1",
+            "use --proxy URL, for",
+        );
+        check(
+            "--execute",
+            "aranha crawl --execute=use_proxy=no",
+            "--proxy none",
+        );
+        check("-e", "aranha crawl -e robots=off", "--robots ignore");
+        check("-e", "aranha crawl -e", "--proxy URL for http_proxy=… and");
+        check(
+            "-s",
+            "aranha crawl -s HTTPPROXY_ENABLED=False",
+            "--proxy none",
+        );
+        check("-s", "aranha crawl -s https://example.org", "--quiet");
+        check("-x", "aranha crawl -x h:1", "--proxy http://HOST:PORT");
     }
 }
