@@ -654,8 +654,11 @@ fn names() -> Vec<Mutation> {
             "the pause applies per host name only",
             vec![Edit(
                 REQUEST,
-                "network.gates.enter(address).await;",
-                "network.gates.enter([0, 0, 0, url.host().len() as u8].into()).await;",
+                "Some(address) => network.gates.enter(address).await,",
+                "Some(_) => {
+                    let host = self.url.host().len() as u8;
+                    network.gates.enter([0, 0, 0, host].into()).await
+                }",
             )],
             vec![Row],
         ),
