@@ -1,7 +1,7 @@
 //! Reads one page of a collection: its fetch records, and the stored response that was the newest at a point in time.
 
 use aranha_frontier::{Explanation, PageRecord};
-use aranha_page::{Input, Page};
+use aranha_page::{Input, Link, LinkKind, Page};
 use aranha_url::{Base, CanonUrl};
 use aranha_volume::{ArchiveReader, WarcRecord};
 
@@ -138,17 +138,49 @@ pub(crate) fn parse(stored: &WarcRecord, options: &aranha_page::Options) -> Page
         body: &body,
         content_language: content_language.as_deref(),
     };
-    aranha_page::read(&input, options)
+    let mut page = aranha_page::read(&input, options);
+    for header in stored.http_headers("link") {
+        page.add_link_header(&header, options);
+    }
+    page
 }
 
-/// The base of a page's links: its URL, or the one in its `base` element.
-pub(crate) fn base(url: &CanonUrl, page: &Page) -> Base {
-    let mut own = Base::of(url);
-    if page.media_type.is_html() {
-        own = own.with_charset(page.charset);
+/// The base URLs of a page's links.
+pub(crate) struct LinkBases {
+    /// The URL of the page, or the one in its `base` element.
+    own: Base,
+    /// For a script: the page or script that loads it.
+    loader: Option<Base>,
+}
+
+impl LinkBases {
+    /// `record` is the fetch record of the page.
+    pub(crate) fn new(
+        collection: &CollectionReader,
+        url: &CanonUrl,
+        page: &Page,
+        record: &PageRecord,
+    ) -> Self {
+        let mut own = Base::of(url);
+        if page.media_type.is_html() {
+            own = own.with_charset(page.charset);
+        }
+        if let Some(href) = &page.base {
+            own = own.with_href(href);
+        }
+        let loader = page.media_type.is_script().then_some(&record.via);
+        let loader = loader.and_then(|via| collection.literal.canon(via).ok());
+        Self {
+            own,
+            loader: loader.as_ref().map(Base::of),
+        }
     }
-    match &page.base {
-        Some(href) => own.with_href(href),
-        None => own,
+
+    pub(crate) fn of(&self, link: &Link) -> &Base {
+        let loader = self.loader.as_ref();
+        let is_relative_to_loader = link.kind == LinkKind::ScriptFile;
+        loader
+            .filter(|_| is_relative_to_loader)
+            .unwrap_or(&self.own)
     }
 }

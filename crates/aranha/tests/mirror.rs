@@ -294,7 +294,8 @@ fn missing_requisites_are_reported_with_the_reason() {
             "<img src={other}/here.png><img src={other}/404.png><img src={other}/private/x.png><img src={other}/moved.png>\
              <img src=/film.zip><img src=http://224.0.0.1/x.png><a href=/link>a link is no requisite</a>"
         )),
-        _ => String::new(),
+        "/robots.txt" => String::new(),
+        _ => scripted_site::status("404 Not Found"),
     });
     let folder = tempfile::tempdir().unwrap();
     let (store, copy) = (folder.path().join("c"), folder.path().join("copy"));
@@ -323,6 +324,57 @@ fn missing_requisites_are_reported_with_the_reason() {
     let messages = String::from_utf8(output.stderr).unwrap();
     let line = format!("missing: {}: 404 (loaded by {seed})\n", cdn.url("/404.png"));
     assert!(messages.contains(&line), "{messages}");
+}
+
+/// Strings in a script are relative to the page that loads it, also through another script; imports are relative to the
+/// script. Strings that lead to no exported file are kept.
+#[test]
+fn links_in_scripts_lead_to_files() {
+    let script = |text: &str| {
+        scripted_site::page(text)
+            .replace("Content-Type: text/html", "Content-Type: text/javascript")
+    };
+    let cdn = ScriptedSite::start(move |path, _, _| match path {
+        "/robots.txt" => String::new(),
+        "/lib/b.js" => script("import './c.js'; d.src = '/img/d.png'; e = '/img/e.png'"),
+        "/lib/c.js" => script("f"),
+        _ => scripted_site::status("404 Not Found"),
+    });
+    let other = cdn.url("/lib/b.js");
+    let folder_of = |site: &ScriptedSite| format!("127.0.0.1_{}", site.port);
+    let site = ScriptedSite::start(move |path, _, _| match path {
+        "/robots.txt" => String::new(),
+        "/dir/page" => scripted_site::page(
+            "<script src=/js/a.js></script><script>x.src = '/img/x.png'</script>",
+        ),
+        "/js/a.js" => script(&format!("load('{other}'); y = 'img/y.png'")),
+        "/img/x.png" | "/img/d.png" | "/dir/img/y.png" => scripted_site::page(path),
+        _ => scripted_site::status("404 Not Found"),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let (store, copy) = (folder.path().join("c"), folder.path().join("copy"));
+    let seed = site.url("/dir/page");
+    scripted_site::run(scripted_site::crawl(&store, &seed).args(["--scope", "page", "--assets"]));
+    let output = export(&store, &copy, &["--json"]);
+    assert_status(&output, 0);
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let mirror = Path::new(report["folder"].as_str().unwrap());
+    let read = |site: &ScriptedSite, file: &str| {
+        std::fs::read_to_string(mirror.join(folder_of(site)).join(file)).unwrap()
+    };
+    let far = folder_of(&cdn);
+    assert_eq!(
+        read(&site, "dir/page/index.html"),
+        "<script src=../../js/a.js></script><script>x.src = '../../img/x.png.html'</script>"
+    );
+    assert_eq!(
+        read(&site, "js/a.js"),
+        format!("load('../../../{far}/lib/b.js'); y = '../img/y.png.html'")
+    );
+    assert_eq!(
+        read(&cdn, "lib/b.js"),
+        "import './c.js'; d.src = '../../img/d.png.html'; e = '/img/e.png'"
+    );
 }
 
 #[test]

@@ -51,7 +51,7 @@ mod text;
 
 pub use input::Input;
 pub use links::{Link, LinkKind};
-pub use media_type::MediaType;
+pub use media_type::{MediaType, is_script};
 pub use options::Options;
 pub use page::Page;
 pub use remark::PageRemark;

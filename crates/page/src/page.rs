@@ -20,6 +20,8 @@ pub struct Page {
     pub canonical: Option<String>,
     /// The first `<base href>`, as written. Links are relative to it, and it is relative to the URL of the page.
     pub base: Option<String>,
+    /// Whether the page has a `<link rel=icon>`. If not, browsers load `/favicon.ico` of the site.
+    pub has_icon: bool,
     /// `(name, content)` of the robots meta tags, in document order. The name (`robots`, `googlebot` …) is in lower
     /// case.
     pub robots: Vec<(String, String)>,

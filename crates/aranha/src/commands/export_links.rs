@@ -19,7 +19,7 @@ use crate::output::{Output, counted, message};
 use crate::page_history::{ResponseKind, kind};
 use crate::progress_line::ProgressLine;
 use crate::shared_args::{CollectionArg, JsonLinesArg, SiteArg};
-use crate::stored_page;
+use crate::stored_page::{self, LinkBases};
 use crate::url_counter::UrlCounter;
 
 const EXAMPLES: &str = "\
@@ -113,10 +113,10 @@ impl LinkExport<'_> {
         let Ok(url) = self.collection.literal.canon(&from) else {
             return Ok(());
         };
-        let base = stored_page::base(&url, &page);
+        let bases = LinkBases::new(self.collection, &url, &page, entry.record);
         let mut seen = HashSet::new();
         for link in &page.links {
-            let Ok(to) = self.collection.canon.join(&base, &link.href) else {
+            let Ok(to) = self.collection.canon.join(bases.of(link), &link.href) else {
                 continue;
             };
             if !self.arguments.references {

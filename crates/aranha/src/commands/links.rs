@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::error::{CommandError, ExitStatus};
 use crate::output::Output;
 use crate::shared_args::{JsonLinesArg, VersionArgs};
-use crate::stored_page;
+use crate::stored_page::{self, LinkBases};
 use crate::terminal_escape::Escaped;
 
 const EXAMPLES: &str = "\
@@ -33,15 +33,15 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
-    let (collection, _, stored) = stored_page::open(&arguments.version)?;
+    let (collection, record, stored) = stored_page::open(&arguments.version)?;
     let mut options = collection.config.page.clone();
     options.assets |= arguments.assets;
     let page = stored_page::parse(&stored, &options);
     let url = stored.url().unwrap_or(&arguments.version.page.url);
-    let base = stored_page::base(&collection.url(url)?, &page);
+    let bases = LinkBases::new(&collection, &collection.url(url)?, &page, &record);
     let mut output = Output::new();
     for link in &page.links {
-        let joined = collection.canon.join(&base, &link.href);
+        let joined = collection.canon.join(bases.of(link), &link.href);
         if arguments.output.json {
             output.json(&json!({
                 "kind": link.kind.name(), "href": link.href, "nofollow": link.nofollow,

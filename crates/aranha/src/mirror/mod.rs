@@ -187,9 +187,23 @@ impl MirrorWriter<'_> {
             None => own,
         };
         let has_base = rewriter.base().is_some();
+        let loader = rewriter.is_script().then(|| self.loader(file)).flatten();
         let new = rewriter.rewrite(|kind, href| {
             if href.starts_with('#') && !has_base {
                 return None;
+            }
+            if kind == LinkKind::ScriptFile {
+                // Scripts also contain strings that only look like URLs. Those that lead to no file are kept.
+                let (from, base) = match &loader {
+                    Some((page, base)) => (*page, base),
+                    None if rewriter.is_script() => return None,
+                    None => (file, &base),
+                };
+                let RewrittenLink::Inside(link) = self.link(from, base, kind, href)? else {
+                    return None;
+                };
+                counts.inside += 1;
+                return Some(link);
             }
             let link = self.link(file, &base, kind, href)?;
             match link {
@@ -206,6 +220,14 @@ impl MirrorWriter<'_> {
             (link != href).then_some(link)
         });
         new.into_owned()
+    }
+
+    /// The page for which a script was fetched, and its URL as a base. URLs in a script are relative to the page that loads
+    /// it. If several pages in different folders load the script, they are right in one of them.
+    fn loader(&self, script: &MirrorFile) -> Option<(&MirrorFile, Base)> {
+        let page = self.plan.page_of_script(script, self.literal)?;
+        let url = self.literal.canon(&page.url()).ok()?;
+        Some((page, Base::of(&url)))
     }
 
     /// The file of a link's target. Earlier crawls with other URL rules may have stored the target under the URL that was

@@ -9,7 +9,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use aranha_frontier::{Location, Outcome, PageEntry, PageFilter, PageRecord};
-use aranha_url::{CanonUrl, PageKey, SiteKey};
+use aranha_page::is_script;
+use aranha_url::{CanonUrl, Canonicaliser, PageKey, SiteKey};
 
 use crate::collection_reader::CollectionReader;
 use crate::error::CommandError;
@@ -18,6 +19,8 @@ use crate::page_history::{ResponseKind, kind};
 
 /// Maximum number of redirects that are followed to find the file for a link.
 const MAX_REDIRECTS: usize = 10;
+/// Maximum number of scripts that load each other between a script and its page.
+const MAX_LOADERS: usize = 10;
 
 /// A file of the mirror.
 #[derive(Debug)]
@@ -26,6 +29,8 @@ pub(crate) struct MirrorFile {
     /// Path and query of the URL.
     target: String,
     media_type: String,
+    /// For a script: the URL of the page or script that loads it.
+    loader: Option<Box<str>>,
     pub(crate) time: i64,
     pub(crate) location: Location,
     /// Path of the file, relative to the folder that is named after the exported date; separated by `/`.
@@ -116,7 +121,8 @@ impl MirrorPlan {
                     pages.push((key, entry));
                 }
                 PageState::Moved(target) => {
-                    if let Ok(url) = collection.canon.canon(&target) {
+                    // The target was canonical for the crawl, whose rules for redirects may differ from those for links.
+                    if let Ok(url) = collection.literal.canon(&target) {
                         plan.moved.insert(key, url.key());
                     }
                 }
@@ -155,6 +161,22 @@ impl MirrorPlan {
         None
     }
 
+    /// The page for which a script was fetched, through other scripts that load it.
+    pub(crate) fn page_of_script(
+        &self,
+        script: &MirrorFile,
+        canon: &Canonicaliser,
+    ) -> Option<&MirrorFile> {
+        let mut file = self.find(&canon.canon(script.loader.as_ref()?).ok()?)?;
+        for _ in 0..MAX_LOADERS {
+            match &file.loader {
+                None => return Some(file),
+                Some(loader) => file = self.find(&canon.canon(loader).ok()?)?,
+            }
+        }
+        None
+    }
+
     /// Why a page has no file, for a page that [`MirrorPlan::find`] does not find. `None`: the page has no record.
     pub(crate) fn absence(&self, url: &CanonUrl) -> Option<Absence> {
         let first = url.key();
@@ -180,6 +202,7 @@ fn file(origin: &Arc<str>, record: &PageRecord) -> Option<MirrorFile> {
     Some(MirrorFile {
         origin: Arc::clone(origin),
         target: record.path.clone(),
+        loader: is_script(&record.media_type).then(|| record.via.as_str().into()),
         media_type: record.media_type.clone(),
         time: record.time,
         location: record.location?,
@@ -268,6 +291,7 @@ mod tests {
                 origin: Arc::from("http://a.org"),
                 target: (*target).to_owned(),
                 media_type: (*media_type).to_owned(),
+                loader: None,
                 time: 0,
                 location: Location {
                     volume: 0.into(),

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use crate::scripted_site::{ScriptedSite, crawl, page, run};
+use crate::scripted_site::{ScriptedSite, crawl, page, run, status};
 use crate::settings;
 use crate::support::aranha;
 
@@ -66,6 +66,51 @@ fn files_that_style_sheets_and_manifests_load_are_fetched() {
         .arg("--config")
         .arg(file));
     assert_eq!(files_requested(&site), STYLED);
+}
+
+/// Scripts name files relative to the page that loads them, and modules relative to themselves.
+#[test]
+fn files_that_headers_frames_and_scripts_name_are_fetched() {
+    let cdn = ScriptedSite::start(|path, _, _| match path {
+        "/robots.txt" => String::new(),
+        "/lib/app.js" => file(
+            "text/javascript",
+            "import './part.mjs'; a.src = 'near.png'; b.src = '/root.png'; c.src = '/a' + d + '.png';",
+        ),
+        _ => file("application/octet-stream", path),
+    });
+    let script = cdn.url("/lib/app.js");
+    let site = ScriptedSite::start(move |path, _, _| {
+        match path {
+        "/robots.txt" => String::new(),
+        "/dir/page" => page(&format!(
+            "<iframe srcdoc=\"<img src='framed.png'>\"></iframe><script src={script}></script>\
+             <script>load('../data/words.json')</script><link rel=prefetch href=next.css>",
+        ))
+        .replace(
+            "Connection: close",
+            "Connection: close\r\nLink: </early.css>; rel=preload; as=style\r\nLink: <a.woff2>; rel=preload, <b>; rel=next",
+        ),
+        _ => file("application/octet-stream", path),
+    }
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    run(crawl(&collection, &site.url("/dir/page")).args(["--scope", "page", "--assets"]));
+    assert_eq!(
+        files_requested(&site),
+        [
+            "/data/words.json",
+            "/dir/a.woff2",
+            "/dir/framed.png",
+            "/dir/near.png",
+            "/dir/next.css",
+            "/dir/page",
+            "/early.css",
+            "/root.png",
+        ]
+    );
+    assert_eq!(files_requested(&cdn), ["/lib/app.js", "/lib/part.mjs"]);
 }
 
 #[test]
@@ -189,7 +234,7 @@ fn why_and_the_log_explain_a_requisite() {
         "/" => page(&format!(
             "<link rel=stylesheet href={other}/a.css><img src={other}/moved.png><img src=http://224.0.0.1/x.png>"
         )),
-        _ => String::new(),
+        _ => status("404 Not Found"),
     });
     let folder = tempfile::tempdir().unwrap();
     let collection = folder.path().join("c");
@@ -246,7 +291,7 @@ fn a_chain_of_files_out_of_scope_ends_after_five() {
     let first = odd.url("/1");
     let site = ScriptedSite::start(move |path, _, _| match path {
         "/" => page(&format!("<iframe src={first}></iframe>")),
-        _ => String::new(),
+        _ => status("404 Not Found"),
     });
     let folder = tempfile::tempdir().unwrap();
     let collection = folder.path().join("c");

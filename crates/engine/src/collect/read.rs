@@ -73,15 +73,19 @@ fn read_body(
     page: &mut FetchedPage,
 ) -> Option<Exchange> {
     let (task, summary) = (&page.task, &mut page.response);
-    let content = aranha_page::read(
+    let options = &context.config().page;
+    let mut content = aranha_page::read(
         &Input {
             url: task.url.as_str(),
             content_type: response.headers.text("content-type"),
             body: &response.body,
             content_language: response.headers.text("content-language"),
         },
-        &context.config().page,
+        options,
     );
+    for header in response.headers.texts("link") {
+        content.add_link_header(header, options);
+    }
     summary.media_type = content.media_type.to_string();
     summary.text_digest = content.text_digest;
     let modified = response.last_modified(summary.time);

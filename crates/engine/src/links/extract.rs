@@ -2,8 +2,9 @@
 
 use aranha_frontier::{Hop, Pending};
 use aranha_page::{LinkKind, Page};
-use aranha_url::{Base, CanonUrl, PageKey, Scope, SiteKey};
+use aranha_url::{CanonUrl, PageKey, Scope, SiteKey};
 
+use super::bases::Bases;
 use super::link_cache::LinkIds;
 use super::rejected_links::RejectedLinks;
 use super::{PageLinks, link_depth, outside_link};
@@ -26,14 +27,14 @@ pub(crate) fn extract(
     url: &CanonUrl,
 ) -> PageLinks {
     let site: SiteKey = url.site_key();
-    let base = base(url, page);
+    let bases = Bases::new(context, page, from, url);
     let scope = context.scope.read();
     let follow_nofollow = context.config().crawl.follow_nofollow;
     let requisites_only = is_outside_requisite(&scope, url, from);
     let mut links = PageLinks::default();
     let mut dates = page.link_dates.iter().peekable();
     let mut buffer = String::new();
-    let mut ids = LinkIds::new(&base, lease.unwrap_or_default());
+    let mut ids = LinkIds::new(&bases.own, lease.unwrap_or_default());
     links.inside.reserve_repeated(page.links.len());
     let mut sitemap = SitemapLinks::of(context, page, url);
     let mut prefetches = 0;
@@ -63,15 +64,18 @@ pub(crate) fn extract(
         // A link with a date of change is not looked up in the link cache: the visit needs the date even if it knows
         // the page.
         let id = match (modified, lease) {
-            (None, Some(_)) => ids.of(&link.href),
+            (None, Some(_)) if bases.is_own(link) => ids.of(&link.href),
             _ => None,
         };
         if let Some(key) = id.and_then(|id| context.watchers.link_cache.find(id)) {
             links.inside.push_repeated(key);
             continue;
         }
+        let Some(base) = bases.of(link) else {
+            continue;
+        };
         let canon = &context.policy.canon;
-        let target = match canon.join_into(&base, &link.href, &mut buffer) {
+        let target = match canon.join_into(base, &link.href, &mut buffer) {
             Ok(target) => target,
             Err(reason) => {
                 rejected.add_rejected(&reason);
@@ -152,19 +156,6 @@ fn is_outside_requisite(scope: &Scope, url: &CanonUrl, from: &Pending) -> bool {
     scope.takes_requisites() && from.hop.embeds() > 0 && !scope.judge(url, from.depth).inside
 }
 
-/// The base URL of the page's links.
-fn base(url: &CanonUrl, page: &Page) -> Base {
-    let mut own = Base::of(url);
-    // In sitemaps and feeds, which are XML, queries are always in UTF-8.
-    if page.media_type.is_html() {
-        own = own.with_charset(page.charset);
-    }
-    match &page.base {
-        Some(href) => own.with_href(href),
-        None => own,
-    }
-}
-
 /// The hop of a page that is reached by a link of this kind.
 fn hop_of(kind: LinkKind) -> Hop {
     match kind {
@@ -174,45 +165,10 @@ fn hop_of(kind: LinkKind) -> Hop {
         | LinkKind::Alternate
         | LinkKind::Feed
         | LinkKind::Link => Hop::Link,
-        LinkKind::Frame | LinkKind::Asset => Hop::EMBED,
+        LinkKind::Frame | LinkKind::Asset | LinkKind::ScriptFile => Hop::EMBED,
         LinkKind::Refresh => Hop::Redirect,
         LinkKind::Form => Hop::Form,
         LinkKind::Script => Hop::Script,
         LinkKind::Sitemap => Hop::Sitemap,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use aranha_page::{Input, Options};
-    use aranha_url::Canonicaliser;
-
-    use super::*;
-
-    #[test]
-    fn queries_keep_the_character_set_of_the_page() {
-        let check = |content_type: &str, body: &[u8], expected: &str| {
-            let canonicaliser = Canonicaliser::default();
-            let url = canonicaliser.canon("http://example.org/").unwrap();
-            let input = Input {
-                url: url.as_str(),
-                content_type: Some(content_type),
-                body,
-                content_language: None,
-            };
-            let page = aranha_page::read(&input, &Options::default());
-            let base = base(&url, &page);
-            let joined = canonicaliser.join(&base, &page.links[0].href).unwrap();
-            assert_eq!(joined.path(), expected, "{content_type}");
-        };
-        let link = b"<a href='/s?t=\xED\xE0'>";
-        check("text/html; charset=windows-1251", link, "/s?t=%ED%E0");
-        let moved = b"<base href=/b/><a href='s?t=\xED\xE0'>";
-        check("text/html; charset=windows-1251", moved, "/b/s?t=%ED%E0");
-        let link = "<a href='/s?t=\u{43d}\u{430}'>".as_bytes();
-        check("text/html; charset=utf-8", link, "/s?t=%D0%BD%D0%B0");
-        let feed = b"<rss><link>/s?t=\xED\xE0</link></rss>";
-        let kind = "application/rss+xml; charset=windows-1251";
-        check(kind, feed, "/s?t=%D0%BD%D0%B0");
     }
 }

@@ -1,9 +1,10 @@
 //! Links of pages, separated into links within the site and links to other sites.
 //!
-//! `extract.rs` reads the links of a page, `redirect.rs` the target of a redirect, which is a link as well (N11).
+//! `extract.rs` reads the links of a page, `bases.rs` finds the URLs that they are relative to, `redirect.rs` the target of a redirect, which is a link as well (N11).
 //! `rejected_links.rs` counts links that are not followed. `link_cache.rs` recognises links that the visit has seen on an earlier page. `sitemap_grants.rs` knows which sites a
 //! sitemap may list.
 
+mod bases;
 mod extract;
 pub(crate) mod link_cache;
 mod redirect;

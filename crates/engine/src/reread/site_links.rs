@@ -177,7 +177,11 @@ fn read_links(
         body: &body,
         content_language: None,
     };
-    let page = aranha_page::read(&input, &context.config().page);
+    let options = &context.config().page;
+    let mut page = aranha_page::read(&input, options);
+    for header in stored.http_headers("link") {
+        page.add_link_header(&header, options);
+    }
     Some(extract(context, None, &page, &page_of(record.clone()), url))
 }
 

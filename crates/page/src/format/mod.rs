@@ -8,6 +8,7 @@
 //! | sitemaps, RSS, Atom | `sitemap_feed` | links with their dates, title, language |
 //! | plain text | `plain_text` | text |
 //! | style sheets | `style_sheet` | links, with `Options::assets` |
+//! | scripts | `script_file` | links, with `Options::assets` |
 //! | SVG images | `html` | links, with `Options::assets` |
 //! | web application manifests | `web_manifest` | links, with `Options::assets` |
 //!
@@ -19,6 +20,7 @@
 
 mod html;
 mod plain_text;
+pub(crate) mod script_file;
 mod sitemap_feed;
 mod style_sheet;
 mod web_manifest;
@@ -41,7 +43,9 @@ enum Format {
     StyleSheet,
     /// Web application manifest.
     Manifest,
-    /// Scripts, and JSON that is not a manifest: only the character set is determined.
+    Script,
+    /// JSON that is not a manifest, and without `Options::assets` also style sheets, scripts and manifests: only the
+    /// character set is determined.
     OtherText,
     /// Images, archives, PDF and office documents: not read.
     Binary,
@@ -62,6 +66,7 @@ impl Format {
             (false, false) if options.assets && web_manifest::is_manifest(media_type, url) => {
                 Format::Manifest
             }
+            (false, false) if options.assets && media_type.is_script() => Format::Script,
             (false, false) if *media_type == MediaType::TEXT => Format::PlainText,
             (false, false) if media_type.is_text() => Format::OtherText,
             (false, false) => Format::Binary,
@@ -86,6 +91,7 @@ pub(crate) fn read(input: &Input<'_>, options: &Options, page: &mut Page) {
         }
         Format::StyleSheet => style_sheet::read(&decode(&body, input, page), options, page),
         Format::Manifest => web_manifest::read(&decode(&body, input, page), options, page),
+        Format::Script => script_file::read(&decode(&body, input, page), options, page),
         Format::PlainText => plain_text::read(&decode(&body, input, page), options, page),
         Format::OtherText => {
             decode(&body, input, page);
@@ -138,6 +144,7 @@ mod tests {
             ("image/svg+xml", Format::Xml, Format::Svg),
             ("text/plain", Format::PlainText, Format::PlainText),
             ("text/css", Format::OtherText, Format::StyleSheet),
+            ("text/javascript", Format::OtherText, Format::Script),
             ("application/json", Format::OtherText, Format::OtherText),
             (
                 "application/manifest+json",
@@ -173,7 +180,7 @@ mod tests {
         let hrefs = |options: &Options| -> Vec<String> {
             let links = read(&input, options).links.into_iter();
             links
-                .filter(|link| link.kind == LinkKind::Asset)
+                .filter(|link| matches!(link.kind, LinkKind::Asset | LinkKind::ScriptFile))
                 .map(|link| link.href)
                 .collect()
         };
@@ -238,6 +245,11 @@ mod tests {
             &["a.png", "b.js"],
         );
         check(
+            "<iframe srcdoc=\"<img src='a.png'><link rel=stylesheet href=&quot;b.css&quot;><iframe srcdoc='<img src=no.png>'>\">",
+            &["a.png", "b.css"],
+        );
+        check("<iframe srcdoc='<base href=/x/><img src=no.png>'>", &[]);
+        check(
             "<img src=''><img src=' '><img src=data:image/gif;base64,R0>",
             &[],
         );
@@ -260,7 +272,7 @@ mod tests {
             "manifest",
             "preload",
             "modulepreload",
-            "prefetch stylesheet",
+            "prefetch",
         ] {
             let html = format!("<link rel='{relation}' href=a>");
             check_assets("a.html", "text/html", html.as_bytes(), &["a"]);
@@ -290,7 +302,7 @@ mod tests {
         check_assets("s.css", "text/css", sheet, &expected);
         check_assets("s", "text/css; charset=utf-8", sheet, &expected);
         check_assets("s.css", "application/octet-stream", sheet, &expected);
-        check_assets("s.js", "text/javascript", sheet, &[]);
+        check_assets("s.json", "application/json", sheet, &[]);
     }
 
     #[test]
@@ -323,9 +335,52 @@ mod tests {
         check_assets(
             "a.svg",
             "image/svg+xml",
-            b"<?xml version='1.0'?><svg xmlns='http://www.w3.org/2000/svg'><style>@import 'a.css';</style><image href='b.png'/><use xlink:href='c.svg#x'/></svg>",
-            &["a.css", "b.png", "c.svg#x"],
+            b"<?xml version='1.0'?><?xml-stylesheet href='&#x30;.css'?><svg xmlns='http://www.w3.org/2000/svg'><style>@import 'a.css';</style><image href='b.png'/><use xlink:href='c.svg#x'/></svg>",
+            &["0.css", "a.css", "b.png", "c.svg#x"],
         );
+        // In HTML, the instruction is a comment.
+        let html = b"<?xml-stylesheet href='no.css'?><p>";
+        check_assets("a.html", "text/html", html, &[]);
+    }
+
+    #[test]
+    fn assets_of_scripts() {
+        let script = b"import './a.js'; f('/b.png', 'c/d.png')";
+        let expected = ["./a.js", "/b.png", "c/d.png"];
+        check_assets("s.js", "text/javascript", script, &expected);
+        check_assets("s.mjs", "application/javascript", script, &expected);
+        let check = |html: &str, expected: &[&str]| {
+            check_assets("a.html", "text/html", html.as_bytes(), expected);
+        };
+        check("<script>f('c/d.png')</script>", &["c/d.png"]);
+        check(
+            "<script type=' Module '>import './a.js'</script>",
+            &["./a.js"],
+        );
+        check(
+            "<script type=importmap>{\"imports\": {\"a\": \"/a.js\"}}</script>",
+            &["/a.js"],
+        );
+        check(
+            "<script type=application/ld+json>{\"x\": \"/a.png\"}</script>",
+            &[],
+        );
+        check("<img onmouseover=\"this.src='/a.png'\">", &["/a.png"]);
+        check("<a href=\"javascript:show('/a.png')\">", &["/a.png"]);
+    }
+
+    #[test]
+    fn icons_of_pages() {
+        let has_icon = |html: &str| {
+            let input = Input {
+                body: html.as_bytes(),
+                content_type: Some("text/html"),
+                ..Input::default()
+            };
+            read(&input, &Options::default()).has_icon
+        };
+        assert!(has_icon("<link rel='shortcut icon' href=a.ico>"));
+        assert!(!has_icon("<link rel=stylesheet href=a.css>"));
     }
 
     #[test]

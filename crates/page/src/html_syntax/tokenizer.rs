@@ -43,6 +43,11 @@ pub(crate) trait TokenSink<'a> {
     /// Receives a comment. The standard treats `<!x>` and `<?x>` as comments too (bogus comments).
     fn comment(&mut self, _data: &'a [u8]) {}
 
+    /// Receives a processing instruction of XML, without `<` and `>`. In HTML it is a comment.
+    fn instruction(&mut self, data: &'a [u8]) {
+        self.comment(data);
+    }
+
     /// Receives a doctype: the text between `<!doctype` and `>`.
     fn doctype(&mut self, _data: &'a [u8]) {}
 }
@@ -141,7 +146,7 @@ impl<'a> Tokenizer<'a> {
                 Some(b'!') => self.declaration(sink),
                 Some(b'?') => {
                     self.at += 1;
-                    sink.comment(self.take_until(b'>'));
+                    sink.instruction(self.take_until(b'>'));
                 }
                 Some(byte) if byte.is_ascii_alphabetic() => {
                     self.at += 1;

@@ -1,12 +1,15 @@
 //! Links of a page: the [`Link`] record, the `collector` that removes duplicates, and one module for each syntax that
-//! contains URLs (`srcset`, style sheets, scripts, `meta` refresh).
+//! contains URLs (`srcset`, style sheets, scripts, `meta` refresh, `Link` headers, `xml-stylesheet`).
 
 pub(crate) mod collector;
 pub(crate) mod css;
+pub(crate) mod link_header;
 pub(crate) mod meta_refresh;
 pub(crate) mod rel;
 pub(crate) mod script;
+pub(crate) mod script_literal;
 pub(crate) mod srcset;
+pub(crate) mod xml_stylesheet;
 
 use std::fmt;
 
@@ -47,6 +50,9 @@ pub enum LinkKind {
     Link,
     /// A file needed to display the page: image, style sheet, script, media. Only with `Options::assets`.
     Asset,
+    /// A file that a script names in a string literal. Only with `Options::assets`. In a script of its own (not in a page),
+    /// the URL is relative to the page that loads the script.
+    ScriptFile,
     /// A guess: a string in a script or event handler that looks like a URL. Only with `Options::scripts`.
     Script,
     /// An entry of a sitemap or sitemap index.
@@ -68,6 +74,7 @@ impl LinkKind {
             LinkKind::Alternate => "alternate",
             LinkKind::Link => "link",
             LinkKind::Asset => "asset",
+            LinkKind::ScriptFile => "scriptfile",
             LinkKind::Script => "script",
             LinkKind::Sitemap => "sitemap",
             LinkKind::Feed => "feed",

@@ -8,8 +8,9 @@ pub(crate) fn is_nofollow(rel: &[u8]) -> bool {
 }
 
 /// The kind of a `<link>` with this `rel`. `None` if its target is neither a page nor an asset. A link with an unknown
-/// relation is assumed to lead to a page, as in wget.
-pub(crate) fn link_kind(rel: &[u8]) -> Option<LinkKind> {
+/// relation is assumed to lead to a page, as in wget. Browsers load the target of `prefetch`, which may be a page or a
+/// file, with the page; it is an asset if assets are collected, and otherwise a page.
+pub(crate) fn link_kind(rel: &[u8], assets: bool) -> Option<LinkKind> {
     const ASSETS: &[&[u8]] = &[
         b"stylesheet",
         b"icon",
@@ -35,7 +36,7 @@ pub(crate) fn link_kind(rel: &[u8]) -> Option<LinkKind> {
     ];
     if has_token(rel, &[b"canonical"]) {
         Some(LinkKind::Canonical)
-    } else if has_token(rel, ASSETS) {
+    } else if has_token(rel, ASSETS) || assets && has_token(rel, &[b"prefetch"]) {
         Some(LinkKind::Asset)
     } else if has_token(rel, &[b"alternate"]) {
         Some(LinkKind::Alternate)
@@ -44,6 +45,11 @@ pub(crate) fn link_kind(rel: &[u8]) -> Option<LinkKind> {
     } else {
         Some(LinkKind::Link)
     }
+}
+
+/// Whether the link leads to the icon of the page, which browsers load instead of `/favicon.ico`.
+pub(crate) fn is_icon(rel: &[u8]) -> bool {
+    has_token(rel, &[b"icon"])
 }
 
 /// Whether `rel`, a list separated by white space, contains one of the tokens.
@@ -58,7 +64,9 @@ mod tests {
 
     #[test]
     fn kinds_of_links() {
-        let check = |rel: &str, expected| assert_eq!(link_kind(rel.as_bytes()), expected, "{rel}");
+        let check = |rel: &str, expected| {
+            assert_eq!(link_kind(rel.as_bytes(), false), expected, "{rel}");
+        };
         check("", Some(LinkKind::Link));
         check("Next", Some(LinkKind::Link));
         check("shortcut icon", Some(LinkKind::Asset));
@@ -66,6 +74,9 @@ mod tests {
         check("alternate", Some(LinkKind::Alternate));
         check("CANONICAL", Some(LinkKind::Canonical));
         check("preconnect", None);
+        check("prefetch", Some(LinkKind::Link));
+        assert_eq!(link_kind(b"prefetch", true), Some(LinkKind::Asset));
+        assert!(is_icon(b"shortcut Icon") && !is_icon(b"mask-icon"));
         assert!(is_nofollow(b"external\tNoFollow"));
         assert!(!is_nofollow(b"nofollowing noopener"));
     }

@@ -44,19 +44,19 @@ impl MediaType {
         is_xml(self.as_str())
     }
 
+    /// Whether the type is a type of scripts: see [`is_script`].
+    pub fn is_script(&self) -> bool {
+        is_script(self.as_str())
+    }
+
     /// Whether the content consists of characters and so has a character set.
     pub(crate) fn is_text(&self) -> bool {
         let name = self.as_str();
         name.starts_with("text/")
             || self.is_xml()
+            || self.is_script()
             || name.ends_with("+json")
-            || matches!(
-                name,
-                "application/json"
-                    | "application/javascript"
-                    | "application/x-javascript"
-                    | "application/ecmascript"
-            )
+            || name == "application/json"
     }
 
     /// Parses a `Content-Type` header. `None` if it contains no media type. In a list separated by commas, the last
@@ -91,6 +91,18 @@ impl From<&'static str> for MediaType {
     fn from(name: &'static str) -> Self {
         MediaType(Cow::Borrowed(name))
     }
+}
+
+/// Whether a media type is `JavaScript` under one of its usual names (WHATWG MIME Sniffing, 4.6).
+pub fn is_script(name: &str) -> bool {
+    matches!(
+        name,
+        "text/javascript"
+            | "application/javascript"
+            | "application/x-javascript"
+            | "text/ecmascript"
+            | "application/ecmascript"
+    )
 }
 
 /// Returns `type/subtype` in lower case if both consist of token characters.

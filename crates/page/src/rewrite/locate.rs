@@ -6,6 +6,7 @@
 use std::ops::Range;
 
 use crate::LinkKind;
+use crate::format::script_file::is_script_type;
 use crate::html_syntax::character_reference::{TextKind, decode};
 use crate::html_syntax::element::Element;
 use crate::html_syntax::keys;
@@ -13,7 +14,7 @@ use crate::html_syntax::name::HtmlName;
 use crate::html_syntax::open_elements::OpenElements;
 use crate::html_syntax::raw_text::ContentModel;
 use crate::html_syntax::tokenizer::{self, TokenSink};
-use crate::links::rel;
+use crate::links::{rel, xml_stylesheet};
 
 /// A part of the document that contains links.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +37,13 @@ pub(crate) enum SpanSyntax {
     StyleAttribute,
     /// The content of a `style` element.
     StyleSheet,
+    /// The content of a `script` element, or a whole script.
+    Script,
+    /// The `srcdoc` of a frame.
+    Srcdoc,
+    /// The name of a `crossorigin` attribute. Browsers refuse files that are loaded with it if the page is a local file, so
+    /// the attribute is given a name without effect.
+    CrossOrigin,
     /// An attribute that must be emptied, because it would break the replaced links: `base`, `integrity`, a content
     /// security policy.
     Clear,
@@ -51,6 +59,7 @@ pub(crate) fn find(document: &[u8], xml: bool) -> (Vec<LinkSpan>, Option<Range<u
         open_elements: OpenElements::default(),
         tag: TagAttributes::default(),
         in_style: false,
+        in_script: false,
     };
     tokenizer::run(document, &mut locator);
     let (mut spans, base) = (locator.spans, locator.base);
@@ -69,6 +78,7 @@ struct TagAttributes<'a> {
     rel: &'a [u8],
     pragma: &'a [u8],
     content: &'a [u8],
+    script_type: &'a [u8],
 }
 
 impl Default for TagAttributes<'_> {
@@ -80,6 +90,7 @@ impl Default for TagAttributes<'_> {
             rel: &[],
             pragma: &[],
             content: &[],
+            script_type: &[],
         }
     }
 }
@@ -92,6 +103,7 @@ struct LinkLocator<'a> {
     open_elements: OpenElements,
     tag: TagAttributes<'a>,
     in_style: bool,
+    in_script: bool,
 }
 
 impl<'a> LinkLocator<'a> {
@@ -113,7 +125,7 @@ impl<'a> LinkLocator<'a> {
         match self.tag.element {
             Element::Link => {
                 let relation = decode(self.tag.rel, TextKind::AttributeValue);
-                let kind = rel::link_kind(&relation).unwrap_or(LinkKind::Canonical);
+                let kind = rel::link_kind(&relation, true).unwrap_or(LinkKind::Canonical);
                 self.add(self.tag.href, SpanSyntax::Url(kind));
             }
             Element::Meta => {
@@ -137,6 +149,7 @@ fn syntax_of(element: Element, attribute: u128) -> Option<SpanSyntax> {
         (Element::Anchor, keys::HREF | keys::XLINK_HREF) => Some(SpanSyntax::Url(LinkKind::Anchor)),
         (Element::Area, keys::HREF) => Some(SpanSyntax::Url(LinkKind::Area)),
         (Element::Frame | Element::Iframe, keys::SRC) => Some(SpanSyntax::Url(LinkKind::Frame)),
+        (Element::Iframe, keys::SRCDOC) => Some(SpanSyntax::Srcdoc),
         (Element::Form, keys::ACTION) | (Element::Button | Element::Input, keys::FORMACTION) => {
             Some(SpanSyntax::Url(LinkKind::Form))
         }
@@ -158,6 +171,8 @@ impl<'a> TokenSink<'a> for LinkLocator<'a> {
     fn text(&mut self, characters: &'a [u8], _: TextKind) {
         if self.in_style {
             self.add(characters, SpanSyntax::StyleSheet);
+        } else if self.in_script {
+            self.add(characters, SpanSyntax::Script);
         }
     }
 
@@ -167,11 +182,14 @@ impl<'a> TokenSink<'a> for LinkLocator<'a> {
             start,
             ..TagAttributes::default()
         };
-        self.in_style = false;
+        (self.in_style, self.in_script) = (false, false);
         start
     }
 
     fn attribute(&mut self, name: HtmlName<'a>, value: &'a [u8]) {
+        if name.key == keys::CROSSORIGIN {
+            return self.add(name.written, SpanSyntax::CrossOrigin);
+        }
         if value.is_empty() {
             return;
         }
@@ -185,6 +203,7 @@ impl<'a> TokenSink<'a> for LinkLocator<'a> {
             (Element::Link, keys::REL) => &mut self.tag.rel,
             (Element::Meta, keys::HTTP_EQUIV) => &mut self.tag.pragma,
             (Element::Meta, keys::CONTENT) => &mut self.tag.content,
+            (Element::Script, keys::TYPE) => &mut self.tag.script_type,
             (element, key) => {
                 if let Some(syntax) = syntax_of(element, key) {
                     self.add(value, syntax);
@@ -208,7 +227,17 @@ impl<'a> TokenSink<'a> for LinkLocator<'a> {
             return None;
         }
         self.in_style = element == Element::Style;
+        let script_type = decode(self.tag.script_type, TextKind::AttributeValue);
+        self.in_script = element == Element::Script && is_script_type(&script_type);
         element.content_model()
+    }
+
+    fn instruction(&mut self, data: &'a [u8]) {
+        if self.xml
+            && let Some(href) = xml_stylesheet::href(data)
+        {
+            self.add(href, SpanSyntax::Url(LinkKind::Asset));
+        }
     }
 
     fn allows_cdata(&self) -> bool {

@@ -1,12 +1,13 @@
-//! Replaces the links of an HTML page or style sheet and keeps all other bytes. Used by `aranha export mirror`.
+//! Replaces the links of an HTML page, SVG image, style sheet or script and keeps all other bytes. Used by `aranha export
+//! mirror`.
 //!
-//! [`LinkRewriter::new`] finds the links (`locate` for HTML, `links/css` for style sheets). The caller chooses the
-//! replacement of each link in [`LinkRewriter::rewrite`]. Replacements are ASCII, so they are valid in every supported
-//! character set.
+//! [`LinkRewriter::new`] finds the links (`locate` for HTML and SVG, `links/css` for style sheets, `links/script_literal`
+//! for scripts). The caller chooses the replacement of each link in [`LinkRewriter::rewrite`]. Replacements are ASCII, so
+//! they are valid in every supported character set.
 //!
 //! **Invariants.** Bytes outside replaced links do not change, except for attributes that would break the replacements:
-//! `<base href>`, `integrity` and a content security policy are emptied. A replacement cannot end the value, element or
-//! `url(…)` that contains it. Rewriting never fails and takes linear time.
+//! `<base href>`, `integrity` and a content security policy are emptied, and `crossorigin` is renamed. A replacement cannot
+//! end the value, element, literal or `url(…)` that contains it. Rewriting never fails and takes linear time.
 
 mod locate;
 
@@ -17,11 +18,16 @@ use std::ops::Range;
 use encoding_rs::Encoding;
 
 use self::locate::{LinkSpan, SpanSyntax};
+use crate::format::script_file;
 use crate::html_syntax::character_reference::{TextKind, decode};
 use crate::links::collector::{clean, is_data_or_script};
+use crate::links::script_literal;
 use crate::links::{css, meta_refresh, srcset};
 use crate::text::builder::into_string;
 use crate::{Input, LinkKind, charset, media_type};
+
+/// The caller's choice for a link: its new URL, or `None` to keep it.
+type Replace<'r> = dyn FnMut(LinkKind, &str) -> Option<String> + 'r;
 
 /// A document and the positions of its links.
 ///
@@ -44,19 +50,23 @@ pub struct LinkRewriter<'a> {
     encoding: &'static Encoding,
     spans: Vec<LinkSpan>,
     base: Option<String>,
+    is_script: bool,
 }
 
 impl<'a> LinkRewriter<'a> {
-    /// Finds the links of HTML or of a style sheet. `None` for other media types, and for character sets that are not
+    /// Finds the links of HTML, an SVG image, a style sheet or a script. `None` for other media types, and for character sets that are not
     /// supersets of ASCII (UTF-16, ISO-2022-JP).
     pub fn new(input: &Input<'a>) -> Option<LinkRewriter<'a>> {
         let document = input.body;
         let mut remarks = Vec::new();
         let media_type = media_type::decide(input.content_type, input.url, document, &mut remarks);
-        let (html, style_sheet) = (media_type.is_html(), media_type.as_str() == "text/css");
-        if !html && !style_sheet {
-            return None;
-        }
+        let whole = match media_type.as_str() {
+            "text/css" => Some(SpanSyntax::StyleSheet),
+            "image/svg+xml" => None,
+            _ if media_type.is_script() => Some(SpanSyntax::Script),
+            _ if media_type.is_html() => None,
+            _ => return None,
+        };
         let charset = charset::decode(
             document,
             input.content_type,
@@ -69,22 +79,39 @@ impl<'a> LinkRewriter<'a> {
         if !encoding.is_ascii_compatible() {
             return None;
         }
-        let (spans, base) = if html {
-            locate::find(document, media_type.is_xml())
-        } else {
-            let range = 0..document.len();
-            let syntax = SpanSyntax::StyleSheet;
-            (vec![LinkSpan { range, syntax }], None)
-        };
+        Some(match whole {
+            Some(syntax) => LinkRewriter {
+                document,
+                encoding,
+                spans: vec![LinkSpan {
+                    range: 0..document.len(),
+                    syntax,
+                }],
+                base: None,
+                is_script: syntax == SpanSyntax::Script,
+            },
+            None => LinkRewriter::of_html(document, encoding, media_type.is_xml()),
+        })
+    }
+
+    fn of_html(document: &'a [u8], encoding: &'static Encoding, xml: bool) -> LinkRewriter<'a> {
+        let (spans, base) = locate::find(document, xml);
         let mut rewriter = LinkRewriter {
             document,
             encoding,
             spans,
             base: None,
+            is_script: false,
         };
         rewriter.base =
             base.map(|range| clean_link(&rewriter.decode_value(&document[range])).into_owned());
-        Some(rewriter)
+        rewriter
+    }
+
+    /// Whether the document is a script. Links of the kind [`LinkKind::ScriptFile`] in it are relative to the page that loads
+    /// the script; all others are relative to the document.
+    pub fn is_script(&self) -> bool {
+        self.is_script
     }
 
     /// Name of the character set. To resolve links, a URL parser needs it for the encoding of queries.
@@ -99,14 +126,19 @@ impl<'a> LinkRewriter<'a> {
     }
 
     /// Returns the document with its links replaced. `replace` gets the kind of each link and its URL, decoded and
-    /// cleaned. It returns the new URL, in ASCII, or `None` to keep the link as it is.
+    /// cleaned. It returns the new URL, in ASCII, or `None` to keep the link as it is. String literals of scripts that look
+    /// like the URL of a file have the kind [`LinkKind::ScriptFile`], and imports of modules [`LinkKind::Asset`].
     pub fn rewrite(
         &self,
         mut replace: impl FnMut(LinkKind, &str) -> Option<String>,
     ) -> Cow<'a, [u8]> {
+        self.rewrite_with(&mut replace)
+    }
+
+    fn rewrite_with(&self, replace: &mut Replace<'_>) -> Cow<'a, [u8]> {
         let mut edits = Vec::new();
         for span in &self.spans {
-            if let Some(new) = self.rewrite_span(span, &mut replace) {
+            if let Some(new) = self.rewrite_span(span, replace) {
                 edits.push((span.range.clone(), new));
             }
         }
@@ -117,11 +149,7 @@ impl<'a> LinkRewriter<'a> {
     }
 
     /// The new content of a span. `None` if the span does not change.
-    fn rewrite_span(
-        &self,
-        span: &LinkSpan,
-        replace: &mut impl FnMut(LinkKind, &str) -> Option<String>,
-    ) -> Option<Vec<u8>> {
+    fn rewrite_span(&self, span: &LinkSpan, replace: &mut Replace<'_>) -> Option<Vec<u8>> {
         let written = &self.document[span.range.clone()];
         let quoted = matches!(
             self.document.get(span.range.start.wrapping_sub(1)),
@@ -131,6 +159,9 @@ impl<'a> LinkRewriter<'a> {
             SpanSyntax::StyleSheet => {
                 return rewrite_style_sheet(written, self.encoding, replace);
             }
+            SpanSyntax::Script => return rewrite_script(written, self.encoding, replace),
+            SpanSyntax::CrossOrigin => return Some(b"data-crossorigin".to_vec()),
+            SpanSyntax::Srcdoc => rewrite_srcdoc(&self.decode_value(written), replace)?,
             SpanSyntax::Clear => return Some(if quoted { Vec::new() } else { b"\"\"".to_vec() }),
             SpanSyntax::Url(kind) => {
                 if is_data_or_script(written) {
@@ -191,10 +222,7 @@ fn range_in(text: &[u8], part: &[u8]) -> Range<usize> {
 
 /// Replaces the URLs of a `srcset`. Commas in new URLs are escaped, because a comma at the start or end of a URL would
 /// separate candidates.
-fn rewrite_srcset(
-    text: &str,
-    replace: &mut impl FnMut(LinkKind, &str) -> Option<String>,
-) -> Option<String> {
+fn rewrite_srcset(text: &str, replace: &mut Replace<'_>) -> Option<String> {
     let mut edits = Vec::new();
     srcset::urls(text.as_bytes(), |url| {
         let range = range_in(text.as_bytes(), url);
@@ -208,10 +236,7 @@ fn rewrite_srcset(
 }
 
 /// Replaces the URL of a `meta` refresh.
-fn rewrite_refresh(
-    text: &str,
-    replace: &mut impl FnMut(LinkKind, &str) -> Option<String>,
-) -> Option<String> {
+fn rewrite_refresh(text: &str, replace: &mut Replace<'_>) -> Option<String> {
     let url = meta_refresh::target(text.as_bytes())?;
     let range = range_in(text.as_bytes(), url);
     let new = replace(LinkKind::Refresh, &clean_link(&text[range.clone()]))?;
@@ -226,7 +251,7 @@ fn rewrite_refresh(
 fn rewrite_style_sheet(
     text: &[u8],
     encoding: &'static Encoding,
-    replace: &mut impl FnMut(LinkKind, &str) -> Option<String>,
+    replace: &mut Replace<'_>,
 ) -> Option<Vec<u8>> {
     let mut edits = Vec::new();
     css::urls(text, |url| {
@@ -241,11 +266,63 @@ fn rewrite_style_sheet(
     (!edits.is_empty()).then(|| splice(text, &edits))
 }
 
+/// Replaces the links of the page in a `srcdoc`. `None` if nothing changes. A page with a `base` of its own, and a
+/// `srcdoc` inside the `srcdoc`, are kept.
+fn rewrite_srcdoc(html: &str, replace: &mut Replace<'_>) -> Option<String> {
+    let mut framed = LinkRewriter::of_html(html.as_bytes(), encoding_rs::UTF_8, false);
+    if framed.base.is_some() {
+        return None;
+    }
+    framed
+        .spans
+        .retain(|span| span.syntax != SpanSyntax::Srcdoc);
+    match framed.rewrite_with(replace) {
+        Cow::Borrowed(_) => None,
+        Cow::Owned(new) => String::from_utf8(new).ok(),
+    }
+}
+
+/// Replaces the string literals of a script that are URLs. `None` if nothing changes. New relative URLs begin with a dot,
+/// because an import without it would name a module.
+fn rewrite_script(
+    text: &[u8],
+    encoding: &'static Encoding,
+    replace: &mut Replace<'_>,
+) -> Option<Vec<u8>> {
+    let mut edits = Vec::new();
+    script_literal::urls(text, |literal, relative_to| {
+        let Some(url) = script_literal::unescape(literal) else {
+            return;
+        };
+        let (url, _) = encoding.decode_without_bom_handling(&url);
+        if let Some(new) = replace(script_file::kind(relative_to), &url) {
+            let is_path = !new.contains(':') && !new.starts_with(['.', '/']);
+            let new = if is_path { format!("./{new}") } else { new };
+            edits.push((range_in(text, literal), escape_literal(&new).into_bytes()));
+        }
+    });
+    (!edits.is_empty()).then(|| splice(text, &edits))
+}
+
+/// Percent-encodes the characters that could end a literal, a template or a `script` element.
+fn escape_literal(url: &str) -> String {
+    escape(url, |c| {
+        matches!(c, '"' | '\'' | '`' | '\\' | '<' | '>' | '$' | '{' | '}')
+    })
+}
+
 /// Percent-encodes the characters that could end a string, `url(…)` or a `style` element.
 fn escape_css(url: &str) -> String {
+    escape(url, |c| {
+        matches!(c, '"' | '\'' | '(' | ')' | '\\' | '<' | '>')
+    })
+}
+
+/// Percent-encodes spaces, control characters, and those for which `special` is true.
+fn escape(url: &str, special: impl Fn(char) -> bool) -> String {
     let mut text = String::with_capacity(url.len());
     for c in url.chars() {
-        if c.is_ascii_control() || matches!(c, ' ' | '"' | '\'' | '(' | ')' | '\\' | '<' | '>') {
+        if c.is_ascii_control() || c == ' ' || special(c) {
             let _ = write!(text, "%{:02X}", u32::from(c));
         } else {
             text.push(c);
@@ -392,9 +469,68 @@ mod tests {
             b"@import url(a.css);b{c:url('d (1)\\27.png')}e{f:url(data:x)}",
             b"@import url(asset:a.css);b{c:url('asset:d+%281%29%27.png')}e{f:url(data:x)}",
         );
-        // Scripts, comments and text are not searched.
-        let other = "<script>url(x)</script><!-- <a href=y> --><title><a href=z></title>url(x)";
+        // Comments and text are not searched, and scripts only for literals.
+        let other =
+            "<script>url(x); f('x')</script><!-- <a href=y> --><title><a href=z></title>url(x)";
         check(other, other);
+    }
+
+    #[test]
+    fn links_in_scripts() {
+        check(
+            "<script>f('/a.png'); import('./b.js')</script><script type=text/x>'/c.png'</script>",
+            "<script>f('scriptfile:/a.png'); import('asset:./b.js')</script><script type=text/x>'/c.png'</script>",
+        );
+        let script = b"import a from './\xE1.js'; x.src = \"http:\\/\\/b.example\\/c.css\"; y = `/d.png`; '/e'";
+        let input = input("text/javascript; charset=iso-8859-1", script);
+        let rewriter = LinkRewriter::new(&input).expect("a script");
+        assert!(rewriter.is_script());
+        let new = rewriter.rewrite(|kind, link| match (kind, link) {
+            (LinkKind::Asset, "./\u{e1}.js") => Some("a b.js".to_owned()),
+            (LinkKind::ScriptFile, "http://b.example/c.css") => Some("../c'\"${}.css".to_owned()),
+            (LinkKind::ScriptFile, "/d.png") => None,
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(
+            String::from_utf8_lossy(&new),
+            "import a from './a%20b.js'; x.src = \"../c%27%22%24%7B%7D.css\"; y = `/d.png`; '/e'"
+        );
+    }
+
+    #[test]
+    fn links_in_srcdoc() {
+        check(
+            "<iframe srcdoc=\"<img src='a.png'><p style=&quot;x:url(b)&quot;>\u{e9}\"></iframe>",
+            "<iframe srcdoc=\"&lt;img src=&#39;asset:a.png&#39;&gt;&lt;p style=&quot;x:url(asset:b)&quot;&gt;&#233;\"></iframe>",
+        );
+        for kept in [
+            "<iframe srcdoc='<p>'></iframe>",
+            "<iframe srcdoc='<base href=x><img src=a.png>'></iframe>",
+            "<iframe srcdoc='<iframe srcdoc=\"<img src=a>\">'></iframe>",
+        ] {
+            check(kept, kept);
+        }
+    }
+
+    #[test]
+    fn links_in_svg_images() {
+        check_as(
+            "image/svg+xml",
+            b"<?xml-stylesheet href='a.css'?><svg><style><![CDATA[@import 'b.css';]]></style><image xlink:href='c'/><a href='d'/><use href='#e'/></svg>",
+            b"<?xml-stylesheet href='asset:a.css'?><svg><style><![CDATA[@import 'asset:b.css';]]></style><image xlink:href='asset:c'/><a href='anchor:d'/><use href='#e'/></svg>",
+        );
+        check(
+            "<?xml-stylesheet href='a.css'?>",
+            "<?xml-stylesheet href='a.css'?>",
+        );
+    }
+
+    #[test]
+    fn crossorigin_is_renamed() {
+        check(
+            "<img CrossOrigin src=a><link crossorigin='anonymous' rel=prefetch href=b>",
+            "<img data-crossorigin src=asset:a><link data-crossorigin='anonymous' rel=prefetch href=asset:b>",
+        );
     }
 
     #[test]
@@ -485,6 +621,10 @@ mod tests {
         "</script>",
         "@import ",
         "<iframe src=",
+        "srcdoc=",
+        "crossorigin",
+        "'/z.js'",
+        "import ",
         "\\",
         "javascript:",
         "#",
@@ -504,12 +644,13 @@ mod tests {
                 return Ok(());
             };
             let unchanged = rewriter.rewrite(|_, _| None);
-            let cleared = rewriter.spans.iter().any(|span| span.syntax == SpanSyntax::Clear);
+            let removed = [SpanSyntax::Clear, SpanSyntax::CrossOrigin];
+            let cleared = rewriter.spans.iter().any(|span| removed.contains(&span.syntax));
             prop_assert!(cleared || *unchanged == *body.as_bytes());
             let mut count = 0;
             let new = rewriter.rewrite(|_, _| {
                 count += 1;
-                Some(format!("http://new/{count}/%22?a&b=\"'<>)"))
+                Some(format!("http://new/{count}/%22.png?a&b=\"'<>)"))
             });
             let again = LinkRewriter::new(&input("text/html; charset=utf-8", &new)).expect("rewritten document is HTML");
             let mut found = 0;

@@ -35,24 +35,31 @@ pub(crate) fn status(head: &[u8]) -> Option<u16> {
 
 /// The first value of a header, without surrounding white space. Names are case-insensitive.
 pub(crate) fn header<'head>(head: &'head [u8], name: &str) -> Option<&'head [u8]> {
+    headers(head, name).next()
+}
+
+/// Every value of a header, like [`header`].
+pub(crate) fn headers<'head>(head: &'head [u8], name: &str) -> impl Iterator<Item = &'head [u8]> {
     let mut rest = head;
-    while let Some(end) = memchr(b'\n', rest) {
-        rest = &rest[end + 1..];
-        // Most lines do not begin with the name, and are skipped without searching for the colon.
-        let begin = rest.get(..name.len());
-        if begin.is_none_or(|begin| !begin.eq_ignore_ascii_case(name.as_bytes())) {
-            continue;
+    std::iter::from_fn(move || {
+        while let Some(end) = memchr(b'\n', rest) {
+            rest = &rest[end + 1..];
+            // Most lines do not begin with the name, and are skipped without searching for the colon.
+            let begin = rest.get(..name.len());
+            if begin.is_none_or(|begin| !begin.eq_ignore_ascii_case(name.as_bytes())) {
+                continue;
+            }
+            let line = &rest[..memchr(b'\n', rest).unwrap_or(rest.len())];
+            if let Some(colon) = memchr(b':', line)
+                && line[..colon]
+                    .trim_ascii_end()
+                    .eq_ignore_ascii_case(name.as_bytes())
+            {
+                return Some(line[colon + 1..].trim_ascii());
+            }
         }
-        let line = &rest[..memchr(b'\n', rest).unwrap_or(rest.len())];
-        if let Some(colon) = memchr(b':', line)
-            && line[..colon]
-                .trim_ascii_end()
-                .eq_ignore_ascii_case(name.as_bytes())
-        {
-            return Some(line[colon + 1..].trim_ascii());
-        }
-    }
-    None
+        None
+    })
 }
 
 /// The head with `Content-Length: length` in place of its own `Content-Length` fields, which are renamed to
@@ -253,6 +260,9 @@ mod tests {
         assert_eq!(transfer_coding(head), TransferCoding::Chunked);
         let head = b"a: 0\r\nab: 1\r\na\nA;: 2\n A: 3\nA\t : 4\r\na: 5";
         assert_eq!(header(head, "a"), Some(&b"4"[..]));
+        let repeated = b"HTTP/1.1 200 OK\r\nLink: <a>\r\nLinked: no\r\nlink : <b>\r\n\r\n";
+        let links: Vec<_> = headers(repeated, "link").collect();
+        assert_eq!(links, [&b"<a>"[..], b"<b>"]);
         assert_eq!(header(head, "ab"), Some(&b"1"[..]));
         assert_eq!(header(head, "b"), None);
         assert_eq!(status(b"ICY 200 OK\r\n\r\n"), None);

@@ -176,6 +176,20 @@ impl WarcRecord {
         value_in(self).or_else(|| value_in(self.describing_record()))
     }
 
+    /// Every value of an HTTP header, like [`WarcRecord::http_header`].
+    pub fn http_headers(&self, name: &str) -> Vec<String> {
+        let values_in = |record: &WarcRecord| -> Vec<String> {
+            http::headers(&record.block[..record.head_length], name)
+                .map(|value| String::from_utf8_lossy(value).into_owned())
+                .collect()
+        };
+        let values = values_in(self);
+        if values.is_empty() {
+            return values_in(self.describing_record());
+        }
+        values
+    }
+
     /// The record whose HTTP head describes the body: for a resolved 304 response its original, otherwise this record.
     pub(crate) fn describing_record(&self) -> &WarcRecord {
         match &self.original {

@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
-use super::super::style_sheet;
+use super::super::{script_file, style_sheet};
 use super::tag::{Attribute, CurrentTag};
-use super::{browser_notice, robots_meta};
+use super::{DocumentPlace, browser_notice, read_at, robots_meta};
+use crate::html_syntax::character_reference::{TextKind, decode};
 use crate::html_syntax::element::Element;
 use crate::links::collector::LinkCollector;
-use crate::links::{meta_refresh, rel, script, srcset};
+use crate::links::{meta_refresh, rel, script, srcset, xml_stylesheet};
 use crate::text::builder::{TextBuilder, into_string};
 use crate::{LinkKind, Options, Page, PageRemark, language, text};
 
@@ -36,6 +37,8 @@ pub(crate) struct Extractor<'a> {
     pragma_language: Option<String>,
     canonical: Option<String>,
     base: Option<String>,
+    has_icon: bool,
+    place: DocumentPlace,
     robots: Vec<(String, String)>,
     /// The parts of the text that are inside `<noscript>`.
     noscript: Vec<Range<usize>>,
@@ -43,7 +46,11 @@ pub(crate) struct Extractor<'a> {
 
 impl<'a> Extractor<'a> {
     /// If the options ask for text, allocates a text buffer of a quarter of `document_length`.
-    pub(crate) fn new(options: &'a Options, document_length: usize) -> Extractor<'a> {
+    pub(crate) fn new(
+        options: &'a Options,
+        document_length: usize,
+        place: DocumentPlace,
+    ) -> Extractor<'a> {
         let mut text = TextBuilder::new(options.max_text, options.max_word, false);
         if options.text {
             text.reserve(document_length / 4);
@@ -60,6 +67,8 @@ impl<'a> Extractor<'a> {
             pragma_language: None,
             canonical: None,
             base: None,
+            has_icon: false,
+            place,
             robots: Vec::new(),
             noscript: Vec::new(),
         }
@@ -75,7 +84,12 @@ impl<'a> Extractor<'a> {
         match element {
             Element::Anchor => self.hyperlink(tag, LinkKind::Anchor),
             Element::Area => self.hyperlink(tag, LinkKind::Area),
-            Element::Frame | Element::Iframe => self.add(tag, Attribute::Src, LinkKind::Frame),
+            Element::Frame | Element::Iframe => {
+                self.add(tag, Attribute::Src, LinkKind::Frame);
+                if let Some(html) = tag.get(Attribute::Srcdoc) {
+                    self.add_srcdoc(&html);
+                }
+            }
             Element::Base => {
                 // The length limit applies to the base too, because it becomes part of every resolved link.
                 if self.base.is_none()
@@ -121,11 +135,47 @@ impl<'a> Extractor<'a> {
         }
     }
 
-    /// Searches a complete script or event handler for URLs.
+    /// Searches a complete inline script or event handler for URLs.
     pub(crate) fn script(&mut self, script: &[u8]) {
-        script::urls(script, |url| {
-            self.links.add(url, LinkKind::Script, false);
-        });
+        if self.options.scripts {
+            script::urls(script, |url| {
+                self.links.add(url, LinkKind::Script, false);
+            });
+        }
+        if self.options.assets {
+            script_file::add_links(script, &mut self.links);
+        }
+    }
+
+    /// Adds the style sheet of an `xml-stylesheet` instruction.
+    pub(crate) fn instruction(&mut self, instruction: &[u8]) {
+        if self.options.assets
+            && let Some(href) = xml_stylesheet::href(instruction)
+        {
+            let href = decode(href, TextKind::AttributeValue);
+            self.links.add(&href, LinkKind::Asset, false);
+        }
+    }
+
+    /// Adds the links of the page in a frame that is given by `srcdoc`. They have the base URL of this page, so a page
+    /// with a `base` of its own is skipped. `srcdoc` inside `srcdoc` is not read.
+    fn add_srcdoc(&mut self, html: &[u8]) {
+        if self.place == DocumentPlace::Srcdoc {
+            return;
+        }
+        let options = Options {
+            text: false,
+            ..self.options.clone()
+        };
+        let mut framed = Page::default();
+        let html = String::from_utf8_lossy(html);
+        read_at(DocumentPlace::Srcdoc, &html, false, &options, &mut framed);
+        if framed.base.is_none() {
+            for link in framed.links {
+                self.links
+                    .add(link.href.as_bytes(), link.kind, link.nofollow);
+            }
+        }
     }
 
     /// Searches a complete style sheet or `style` attribute for URLs.
@@ -158,7 +208,7 @@ impl<'a> Extractor<'a> {
             .get(Attribute::Rel)
             .is_some_and(|relation| rel::is_nofollow(&relation));
         self.links.add(&href, kind, nofollow);
-        if self.options.scripts && is_javascript_url(&href) {
+        if (self.options.scripts || self.options.assets) && is_javascript_url(&href) {
             self.script(&href);
         }
     }
@@ -169,7 +219,8 @@ impl<'a> Extractor<'a> {
             return;
         };
         let relation = tag.get(Attribute::Rel).unwrap_or_default();
-        let Some(kind) = rel::link_kind(&relation) else {
+        self.has_icon |= rel::is_icon(&relation);
+        let Some(kind) = rel::link_kind(&relation, self.options.assets) else {
             return;
         };
         if kind == LinkKind::Canonical {
@@ -242,6 +293,7 @@ impl<'a> Extractor<'a> {
         page.language = self.language.take().or(self.pragma_language.take());
         page.canonical = self.canonical.take();
         page.base = self.base.take();
+        page.has_icon = self.has_icon;
         page.robots = std::mem::take(&mut self.robots);
         page.links = self.links.finish(&mut page.remarks);
         text::store(&mut self.text, page);

@@ -19,6 +19,7 @@ mod tag;
 
 use self::extract::Extractor;
 use self::tag::{Attribute, CurrentTag};
+use super::script_file;
 use crate::html_syntax::character_reference::{TextKind, decode, decode_pieces};
 use crate::html_syntax::element::Element;
 use crate::html_syntax::name::HtmlName;
@@ -28,11 +29,22 @@ use crate::html_syntax::tokenizer::{self, TokenSink};
 use crate::text::builder::Separator;
 use crate::{Options, Page, PageRemark};
 
+/// Where a document is: at a URL of its own, or in the `srcdoc` of a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum DocumentPlace {
+    Url,
+    Srcdoc,
+}
+
 /// Reads HTML into `page`. With `xml`, `/>` ends any element and CDATA sections are text.
 pub(crate) fn read(html: &str, xml: bool, options: &Options, page: &mut Page) {
+    read_at(DocumentPlace::Url, html, xml, options, page);
+}
+
+fn read_at(place: DocumentPlace, html: &str, xml: bool, options: &Options, page: &mut Page) {
     let mut reader = HtmlReader {
         tag: CurrentTag::new(),
-        extractor: Extractor::new(options, html.len()),
+        extractor: Extractor::new(options, html.len(), place),
         options,
         page,
         xml,
@@ -133,7 +145,7 @@ impl HtmlReader<'_> {
             {
                 TextTarget::Title
             }
-            Some(Element::Script) if self.options.scripts => TextTarget::Embedded,
+            Some(Element::Script) if self.reads_script() => TextTarget::Embedded,
             Some(Element::Style) if self.options.assets => TextTarget::Embedded,
             Some(Element::Title | Element::Script | Element::Style | Element::Iframe) => {
                 TextTarget::Discard
@@ -141,6 +153,15 @@ impl HtmlReader<'_> {
             _ if self.open_templates > 0 || !self.options.text => TextTarget::Discard,
             _ => TextTarget::Text,
         };
+    }
+
+    /// Whether the script that begins here is searched for URLs. Data blocks such as JSON-LD are not.
+    fn reads_script(&self) -> bool {
+        let is_script = || {
+            let media_type = self.tag.get(Attribute::Type).unwrap_or_default();
+            script_file::is_script_type(&media_type)
+        };
+        self.options.scripts || self.options.assets && is_script()
     }
 
     #[inline]
@@ -194,6 +215,12 @@ impl<'a> TokenSink<'a> for HtmlReader<'a> {
         } else {
             self.end();
             None
+        }
+    }
+
+    fn instruction(&mut self, data: &'a [u8]) {
+        if self.xml {
+            self.extractor.instruction(data);
         }
     }
 

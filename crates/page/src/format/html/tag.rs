@@ -31,9 +31,13 @@ pub(crate) enum Attribute {
     Property,
     Rel,
     Src,
+    /// `srcdoc` of a frame: the HTML of the page in the frame.
+    Srcdoc,
     Srcset,
     /// `style`. Its value is searched for URLs immediately and not kept.
     Style,
+    /// `type` of a script.
+    Type,
     /// An event handler such as `onclick`. Its value is searched for URLs immediately and not kept.
     Handler,
 }
@@ -126,6 +130,7 @@ fn used_attribute(element: Element, name: u128, options: &Options) -> Option<Att
         (Element::Meta, keys::PROPERTY) => Some(Attribute::Property),
         (Element::Html, keys::LANG | keys::XML_LANG) => Some(Attribute::Lang),
         (Element::Frame | Element::Iframe, keys::SRC) => Some(Attribute::Src),
+        (Element::Iframe, keys::SRCDOC) => Some(Attribute::Srcdoc),
         (Element::Form, keys::ACTION) if options.forms => Some(Attribute::Action),
         (Element::Form, keys::METHOD) if options.forms => Some(Attribute::Method),
         _ => None,
@@ -136,7 +141,7 @@ fn used_attribute(element: Element, name: u128, options: &Options) -> Option<Att
             return asset;
         }
     }
-    let handler = options.scripts && name & 0xFFFF == keys::ON && name > 0xFFFF;
+    let handler = (options.scripts || options.assets) && name & 0xFFFF == keys::ON && name > 0xFFFF;
     found.or(handler.then_some(Attribute::Handler))
 }
 
@@ -155,6 +160,7 @@ fn asset_attribute(element: Element, name: u128) -> Option<Attribute> {
         (Element::Video, keys::POSTER) | (Element::Object, keys::DATA) | (_, keys::BACKGROUND) => {
             Some(Attribute::SecondAsset)
         }
+        (Element::Script, keys::TYPE) => Some(Attribute::Type),
         (_, keys::STYLE) => Some(Attribute::Style),
         _ => None,
     }

@@ -185,7 +185,7 @@ impl ListReader<'_> {
                 let href = tag.attribute(b"href");
                 let relation = tag.attribute(b"rel").unwrap_or_default();
                 if let Some(href) = href
-                    && rel::link_kind(relation) == Some(LinkKind::Alternate)
+                    && rel::link_kind(relation, false) == Some(LinkKind::Alternate)
                 {
                     self.links
                         .add_secondary(&unescape_value(href), LinkKind::Alternate);
