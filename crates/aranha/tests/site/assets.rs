@@ -36,10 +36,10 @@ fn styled_site(path: &str) -> String {
     }
 }
 
-/// The sorted paths of all requests, without the soft-404 probe.
+/// The sorted paths of all requests, without the soft-404 probe and the icon of the site.
 fn files_requested(site: &ScriptedSite) -> Vec<String> {
     let mut requests = site.requests();
-    requests.retain(|path| !path.starts_with("/aranha-"));
+    requests.retain(|path| !path.starts_with("/aranha-") && path != "/favicon.ico");
     requests.sort();
     requests
 }
@@ -111,6 +111,36 @@ fn files_that_headers_frames_and_scripts_name_are_fetched() {
         ]
     );
     assert_eq!(files_requested(&cdn), ["/lib/app.js", "/lib/part.mjs"]);
+}
+
+#[test]
+fn the_icon_of_the_site_is_fetched_for_pages_that_name_none() {
+    let site = || {
+        ScriptedSite::start(|path, _, _| match path {
+            "/robots.txt" => String::new(),
+            "/" => page("<link rel='shortcut icon' href=own.ico><a href=/dir/page>page</a>"),
+            "/dir/page" => page("<base href=/other/><iframe src=/frame></iframe>"),
+            "/frame" => page("<p>frame"),
+            _ => file("image/x-icon", path),
+        })
+    };
+    let folder = tempfile::tempdir().unwrap();
+    for (name, depth, expected) in [
+        ("own", "0", &["/", "/own.ico"][..]),
+        (
+            "all",
+            "1",
+            &["/", "/dir/page", "/favicon.ico", "/frame", "/own.ico"],
+        ),
+    ] {
+        let site = site();
+        let collection = folder.path().join(name);
+        run(crawl(&collection, &site.url("/")).args(["-l", depth, "--assets"]));
+        let mut requests = site.requests();
+        requests.retain(|path| !path.starts_with("/aranha-"));
+        requests.sort();
+        assert_eq!(requests, expected);
+    }
 }
 
 #[test]

@@ -115,7 +115,7 @@ fn pages_that_a_rule_excluded_are_fetched_when_it_is_removed() {
     assert_eq!(requests_of(&site, &collection, &[]), ["/a.zip"]);
     assert_eq!(
         requests_of(&site, &collection, &["--assets"]),
-        ["/image.png"]
+        ["/favicon.ico", "/image.png"]
     );
 }
 

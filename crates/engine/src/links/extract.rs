@@ -1,7 +1,7 @@
 //! Extracts the links of a page: canonicalises them, drops those out of scope, and separates links to other sites.
 
 use aranha_frontier::{Hop, Pending};
-use aranha_page::{LinkKind, Page};
+use aranha_page::{Link, LinkKind, Page};
 use aranha_url::{CanonUrl, PageKey, Scope, SiteKey};
 
 use super::bases::Bases;
@@ -39,7 +39,8 @@ pub(crate) fn extract(
     let mut sitemap = SitemapLinks::of(context, page, url);
     let mut prefetches = 0;
     let mut rejected = RejectedLinks::default();
-    for (index, link) in page.links.iter().enumerate() {
+    let icon = implied_icon(&scope, page, from, url);
+    for (index, link) in page.links.iter().chain(&icon).enumerate() {
         let modified = dates
             .next_if(|(dated, _)| *dated == index)
             .map(|(_, date)| *date);
@@ -154,6 +155,16 @@ impl SitemapLinks {
 /// not followed.
 fn is_outside_requisite(scope: &Scope, url: &CanonUrl, from: &Pending) -> bool {
     scope.takes_requisites() && from.hop.embeds() > 0 && !scope.judge(url, from.depth).inside
+}
+
+/// The icon that browsers load with a page that names none (WHATWG HTML, 4.6.7.8). Framed pages have no icon.
+fn implied_icon(scope: &Scope, page: &Page, from: &Pending, url: &CanonUrl) -> Option<Link> {
+    let is_shown = page.media_type.is_html() && from.hop.embeds() == 0;
+    (scope.takes_requisites() && is_shown && !page.has_icon).then(|| Link {
+        href: format!("{}/favicon.ico", url.origin()),
+        kind: LinkKind::Asset,
+        nofollow: false,
+    })
 }
 
 /// The hop of a page that is reached by a link of this kind.
