@@ -116,6 +116,17 @@ impl UrlRules {
             ..self.clone()
         }
     }
+
+    /// These rules without the removal of tracking parameters, for the files that a page loads: when the page is replayed,
+    /// a browser requests them under the URLs that the page contains. Session identifiers are removed, because with them
+    /// the same file would have another URL on every page.
+    #[must_use]
+    pub fn for_requisites(&self) -> UrlRules {
+        UrlRules {
+            drop_tracking: false,
+            ..self.clone()
+        }
+    }
 }
 
 impl Default for UrlRules {

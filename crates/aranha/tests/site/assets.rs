@@ -143,6 +143,46 @@ fn the_icon_of_the_site_is_fetched_for_pages_that_name_none() {
     }
 }
 
+/// In a replay, a browser requests files under the URLs that the page contains.
+#[test]
+fn files_keep_their_tracking_parameters() {
+    let site = ScriptedSite::start(|path, _, _| {
+        match path {
+        "/robots.txt" => String::new(),
+        "/" => page(
+            "<img src='/a.png?utm_source=x&id=1'><img src='/a.png?id=1'><a href='/b?utm_source=x'>b</a><img src=/moved.png>\
+             <a href='/c.png?utm_source=x'>c</a><img src='/c.png?utm_source=x'><img src='/d.png?PHPSESSID=0123456789abcdef0123456789abcdef'>",
+        ),
+        "/moved.png" => "HTTP/1.1 302 Found\r\nLocation: /e.png?utm_medium=y\r\nConnection: close\r\nContent-Length: 0\r\n\r\n".to_owned(),
+        _ => file("application/octet-stream", path),
+    }
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    run(crawl(&collection, &site.url("/")).arg("--assets"));
+    assert_eq!(
+        files_requested(&site),
+        [
+            "/",
+            "/a.png?id=1",
+            "/a.png?utm_source=x&id=1",
+            "/b",
+            "/c.png",
+            "/c.png?utm_source=x",
+            "/d.png",
+            "/e.png?utm_medium=y",
+            "/moved.png",
+        ]
+    );
+    let mut export = aranha();
+    export.args(["export", "mirror", "--json", "-c"]);
+    export.arg(&collection).arg(folder.path().join("mirror"));
+    let report: serde_json::Value =
+        serde_json::from_slice(&export.output().unwrap().stdout).unwrap();
+    assert_eq!(report["missing"], serde_json::json!([]));
+    assert_eq!(report["links"]["outside"], 0, "{report}");
+}
+
 #[test]
 fn without_assets_only_pages_are_fetched() {
     let site = ScriptedSite::start(|path, _, _| styled_site(path));

@@ -24,7 +24,7 @@ impl Bases {
     /// `from` is the entry of the page in the queue, `url` its URL.
     pub(super) fn new(context: &Context, page: &Page, from: &Pending, url: &CanonUrl) -> Self {
         let loader = page.media_type.is_script().then(|| {
-            let url = context.policy.canon.canon(&from.via).ok()?;
+            let url = context.policy.requisites.canon(&from.via).ok()?;
             let extension = url.path_only().rsplit('.').next().unwrap_or_default();
             Some(Loader {
                 base: Base::of(&url),

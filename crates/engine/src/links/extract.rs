@@ -63,9 +63,11 @@ pub(crate) fn extract(
             }
         }
         // A link with a date of change is not looked up in the link cache: the visit needs the date even if it knows
-        // the page.
+        // the page. The cache knows links by their own base and by the canonical form of links to pages.
+        let is_requisite = hop.embeds() > 0 && scope.takes_requisites();
+        let is_plain = bases.is_own(link) && !(is_requisite && link.href.contains('?'));
         let id = match (modified, lease) {
-            (None, Some(_)) if bases.is_own(link) => ids.of(&link.href),
+            (None, Some(_)) if is_plain => ids.of(&link.href),
             _ => None,
         };
         if let Some(key) = id.and_then(|id| context.watchers.link_cache.find(id)) {
@@ -75,7 +77,12 @@ pub(crate) fn extract(
         let Some(base) = bases.of(link) else {
             continue;
         };
-        let canon = &context.policy.canon;
+        let policy = &context.policy;
+        let canon = if is_requisite {
+            &policy.requisites
+        } else {
+            &policy.canon
+        };
         let target = match canon.join_into(base, &link.href, &mut buffer) {
             Ok(target) => target,
             Err(reason) => {

@@ -24,7 +24,7 @@ pub(crate) fn redirect_target(
     let href = String::from_utf8_lossy(href);
     let base = Base::of(url);
     let target = policy
-        .canon
+        .redirect_canon()
         .join(&base, &href)
         .map_err(|rejected| rejected.to_string())?;
     let literal_path = match policy.literal.join(&base, &href) {

@@ -49,10 +49,23 @@ pub(crate) struct CrawlPolicy {
     /// Canonicaliser that keeps index files, session identifiers and listing options in URLs. Used for a redirect whose
     /// target has the same canonical URL as the page, so that the target is requested as written.
     pub(crate) literal: Canonicaliser,
+    /// Canonicaliser for files that pages load and, if they are fetched, for redirects: it keeps tracking parameters.
+    pub(crate) requisites: Canonicaliser,
     /// The revisit policy.
     pub(crate) schedule: Schedule,
     /// The filter that responses must match in order to be stored; `None` if all are stored.
     pub(crate) keep: Option<Filter>,
+}
+
+impl CrawlPolicy {
+    /// The canonicaliser for the target of a redirect.
+    pub(crate) fn redirect_canon(&self) -> &Canonicaliser {
+        if self.config.page.assets {
+            &self.requisites
+        } else {
+            &self.canon
+        }
+    }
 }
 
 /// Everything that a request passes through: limits, address gates and the fetcher.

@@ -121,6 +121,7 @@ impl Node {
             },
             policy: CrawlPolicy {
                 literal: Canonicaliser::new(config.url.literal()),
+                requisites: Canonicaliser::new(config.url.for_requisites()),
                 canon,
                 schedule: Schedule::new(&config.revisit),
                 keep: config.keep()?,

@@ -27,6 +27,7 @@ fn policy(revisit: Policy) -> CrawlPolicy {
     CrawlPolicy {
         canon: Canonicaliser::default(),
         literal: Canonicaliser::default(),
+        requisites: Canonicaliser::default(),
         schedule: Schedule::new(&config.revisit),
         keep: None,
         config,

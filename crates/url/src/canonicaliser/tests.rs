@@ -248,6 +248,10 @@ fn tracking_parameters_are_removed_from_the_query() {
     });
     let url = mine.canon("http://example.org/a?from=mail&utm_source=x");
     assert_eq!(url.expect("valid").path(), "/a?utm_source=x");
+    let requisites = Canonicaliser::new(UrlRules::default().for_requisites());
+    let url = requisites
+        .canon("http://example.org/a?utm_source=x&PHPSESSID=0123456789abcdef0123456789abcdef");
+    assert_eq!(url.expect("valid").path(), "/a?utm_source=x");
 }
 
 #[test]
