@@ -1,8 +1,8 @@
 //! The threads that read pages (M6; Viuva Negra 5.2): a reader that panics or takes too long costs its page, not the
 //! crawl.
 //!
-//! A small page is read on the worker thread of the runtime that received it, because handing it to another thread costs
-//! a sixth of the processor time of a page. A large page is read on one of tokio's blocking threads, so that it does not
+//! A small page is read on the worker thread of the runtime that received it, because handing it to another thread and
+//! back costs two context switches. A large page is read on one of tokio's blocking threads, so that it does not
 //! delay the other tasks of the worker thread.
 //!
 //! A thread cannot be ended from outside. So a reader that exceeds its time limit is abandoned: its page is recorded as
