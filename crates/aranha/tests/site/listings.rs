@@ -68,8 +68,6 @@ fn pages_are_selected_by_status_type_and_state() {
     assert_eq!(select(&["--type", "application/p*"]), ["/paper"]);
     assert_eq!(select(&["--failed"]), ["/broken"]);
     assert_eq!(select(&["--queued"]), ["/broken"]);
-    assert_eq!(select(&["--soft"]), Vec::<String>::new());
-    assert_eq!(select(&["--cloaked"]), Vec::<String>::new());
     let queued = &list(&["pages", "--queued"], &collection)[0];
     assert_eq!(
         (queued[0].as_str(), queued[2].clone()),
@@ -94,6 +92,38 @@ fn pages_are_selected_by_status_type_and_state() {
     }
     let wrong = output(&["pages", "--status", "4x"], &collection);
     assert_status(&wrong, 2);
+}
+
+#[test]
+fn soft_404s_and_pages_that_want_another_browser_are_selected() {
+    // The probe for soft 404s is sent after the first pages of a site.
+    let site = ScriptedSite::start(|path, _, _| match path {
+        "/robots.txt" => String::new(),
+        "/" => links(&[
+            "/1",
+            "/2",
+            "/3",
+            "/4",
+            "/5",
+            "/6",
+            "/7",
+            "/8",
+            "/9",
+            "/typo",
+            "/application",
+        ]),
+        article if article.len() == 2 => {
+            page(&format!("article {article} about rivers and their banks"))
+        }
+        "/application" => page("Your browser is not supported. Please upgrade your browser."),
+        _ => page("Sorry, we looked everywhere for this page and it does not exist."),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    run(&mut crawl(&collection, &site.url("/")));
+    let select = |flags: &[&str]| paths(&[&["pages"], flags].concat(), &site, &collection);
+    assert_eq!(select(&["--soft"]), ["/typo"]);
+    assert_eq!(select(&["--cloaked"]), ["/application"]);
 }
 
 #[test]
