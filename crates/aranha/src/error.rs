@@ -164,7 +164,7 @@ impl From<ConfigError> for CommandError {
             ConfigError::ReadList { .. } => {
                 "the file must be a text file that you are allowed to read"
             }
-            _ => "`aranha config show` prints every key with a valid value",
+            _ => "`aranha config show` prints all keys, each with a valid value",
         })
     }
 }

@@ -99,7 +99,7 @@ const HINTS: &[(&[&str], &str)] = &[
     (&["--socks4", "--socks4a"],
      "use --proxy with an HTTP or SOCKS5 proxy; SOCKS4 is not supported"),
     (&["--proxy-user", "--proxy-password", "--proxyuser", "--proxy-basic"],
-     "write the login into the URL: --proxy http://USER:PASSWORD@HOST:PORT; @FILE or $NAME can stand for the URL"),
+     "write the login into the URL: --proxy http://USER:PASSWORD@HOST:PORT; @FILE reads the URL from a file, $NAME from an environment variable"),
     (&["--no-proxy"],
      "use --proxy none"),
     (&["--noproxy"],

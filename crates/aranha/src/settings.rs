@@ -136,8 +136,8 @@ pub(crate) struct Settings {
     /// Send this header with every request, such as 'Accept-Language: pt' (repeatable)
     #[arg(long, value_name = "NAME: VALUE", help_heading = "Network")]
     header: Vec<String>,
-    /// Credentials for one origin: `https://example.org=basic USER:PASSWORD` or `…=bearer TOKEN`; @FILE or $NAME can stand for
-    /// the secret (repeatable)
+    /// Credentials for one origin: `https://example.org=basic USER:PASSWORD` or `…=bearer TOKEN`; @FILE reads
+    /// the secret from a file, $NAME from an environment variable (repeatable)
     #[arg(long, value_name = "ORIGIN=CREDENTIALS", value_parser = credentials, help_heading = "Network")]
     auth: Vec<(String, String)>,
     /// Send the cookies in this file, in the format of curl and wget
@@ -150,8 +150,8 @@ pub(crate) struct Settings {
     #[arg(long, value_name = "IP", help_heading = "Network")]
     bind_address: Vec<IpAddr>,
     /// Send requests through this proxy: http://HOST:PORT, socks5://HOST:PORT (aranha resolves names) or socks5h://HOST:PORT
-    /// (the proxy resolves them), with USER:PASSWORD@ before HOST if needed; @FILE or $NAME can stand for the URL; `none`
-    /// ignores `http_proxy` and the other environment variables
+    /// (the proxy resolves them), with USER:PASSWORD@ before HOST if needed; @FILE reads the URL from a file, $NAME from an
+    /// environment variable; `none` ignores `http_proxy` and the other environment variables
     #[arg(long, value_name = "URL", help_heading = "Network")]
     proxy: Option<String>,
     /// Also connect to private, loopback and other special addresses

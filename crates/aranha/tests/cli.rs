@@ -259,7 +259,7 @@ fn errors_in_set_name_the_key() {
     check(
         "crawl.sites=many",
         "error: --set crawl.sites: invalid type: string \"many\", expected a whole number\n\
-         hint: `aranha config show` prints every key with a valid value\n",
+         hint: `aranha config show` prints all keys, each with a valid value\n",
     );
     check(
         "crawl.tlds=pt",
@@ -303,7 +303,7 @@ fn config_check_reports_line_and_column() {
         "[crawl]\nsites = \"all\"\n",
         "",
         "error: FILE, line 2, column 9: invalid type: string \"all\", expected a whole number\n\
-         hint: `aranha config show` prints every key with a valid value\n",
+         hint: `aranha config show` prints all keys, each with a valid value\n",
         2,
     );
 }

@@ -25,9 +25,9 @@ Examples:
 
 Columns, separated by tabs: HTTP status or error, bytes, media type, time, URL, and
 \"truncated\" if only a part of the body was received and stored. With --queued: \"queued\" or \"retry\", \
-time of the retry, URL of the page that links to it, URL.";
+time of the retry, URL of a page with a link to the page, URL of the page.";
 
-/// List the pages that were fetched or refused, or those that wait; also works during a crawl
+/// List the pages that were fetched or refused (with --queued, the pages that wait to be fetched); also works during a crawl
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {

@@ -21,7 +21,7 @@ Examples:
   aranha status -c example
   watch -n 5 aranha status -c example    during a crawl
   aranha status --blocked -c example     list the blocked sites with the reason
-  aranha status --problems -c example    list the sites whose last visit was ended by a fault of aranha
+  aranha status --problems -c example    list the sites on which aranha failed
   aranha status -c example --json | jq .pages.queued";
 
 /// Show the state of a crawl; also works while it runs

@@ -112,7 +112,7 @@ fn limits(config: &Config) -> String {
     match config.crawl.duplicate_links {
         DuplicateLinks::Follow => {}
         DuplicateLinks::SkipCopies => {
-            limits.push("links on copies of pages that the pages themselves have".to_owned());
+            limits.push("links on a copy of a page if that page has the same links".to_owned());
         }
         DuplicateLinks::SkipAll => limits.push("links on pages with a known text".to_owned()),
     }

@@ -73,7 +73,7 @@ fn why_says_that_links_were_not_followed() {
         let text = String::from_utf8(why.output().unwrap().stdout).unwrap();
         let page = "unknown: the crawl found no link to this URL, or none that it follows; it does not follow \
                     links beyond crawl.depth = 1, links on pages marked nofollow, links marked nofollow, \
-                    links on copies of pages that the pages themselves have";
+                    links on a copy of a page if that page has the same links";
         assert!(text.contains(page), "{text}");
     }
 }
