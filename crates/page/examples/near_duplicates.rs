@@ -5,9 +5,10 @@
 //! ```
 //!
 //! Reads up to LIMIT (default 3,000) HTML files of a directory tree, evenly sampled, and compares all pairs of
-//! different texts. For each distance, it prints the number of pairs, the minimum, mean and maximum Jaccard similarity
-//! of their shingles (computed exactly for up to 200 pairs), and the number of pairs below 0.5, which are false
-//! positives. Then it compares every page with a copy in which two words in the middle are replaced.
+//! different texts. For each distance, it prints the number of pairs. For up to 200 of these pairs, it computes the
+//! Jaccard similarity of their shingles exactly, and prints the minimum, the mean, the maximum, and the number of pairs
+//! below 0.5, which are false positives. Then it compares every page with a copy in which two words in the middle are
+//! replaced.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

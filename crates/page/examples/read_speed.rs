@@ -6,9 +6,9 @@
 //!
 //! Loads up to LIMIT (default 2,000) HTML files of a directory tree into memory. Then it measures the tokenizer of
 //! html5gum with two emitters (one that discards everything, and html5gum's callback emitter), and `read` with default
-//! options, without text, and with all options. The best of five repetitions is reported, in processor time if the
-//! kernel provides it, so that other load has little effect. If NAME is given, only measurements whose name contains
-//! NAME are made, for use with a profiler.
+//! options, without text, and with all options. The shortest of five repetitions is reported. Processor time is
+//! measured if the kernel provides it, so that other load has little effect. If NAME is given, only the measurements
+//! whose names contain NAME are made, which is useful with a profiler.
 
 use std::convert::Infallible;
 use std::hint::black_box;

@@ -31,7 +31,7 @@
 //!
 //! **Invariants.** [`read`] never fails and never panics. Faults of a page are listed in [`Page::remarks`]. Time is
 //! linear in the length of the body; memory is bounded by the body and by [`Options`]. There is no I/O, clock or global
-//! state, so the same input gives the same page. URLs are returned as written: the `aranha-url` crate resolves them.
+//! state, so the same input gives the same page. URLs are returned as written; the `aranha-url` crate resolves them.
 //!
 //! Read [`Page`] first, then `format/mod.rs`.
 

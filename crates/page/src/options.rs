@@ -27,8 +27,8 @@ pub struct Options {
     /// Maximum characters of one word of text. Longer strings without white space are dropped (T5). 0 means no limit.
     /// Characters of scripts without spaces (Chinese, Japanese, Thai …) are not counted.
     pub max_word: usize,
-    /// Maximum decompressed bytes of a sitemap in a gzip file. Not a configuration key: the crawl sets it to the
-    /// fetcher's limit for decoded bodies.
+    /// Maximum decompressed bytes of a sitemap in a gzip file. This is not a configuration key; the crawl sets it to
+    /// the fetcher's limit for decoded bodies.
     #[serde(skip)]
     pub max_unpacked: usize,
 }

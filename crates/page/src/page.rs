@@ -27,8 +27,8 @@ pub struct Page {
     pub robots: Vec<(String, String)>,
     /// The links in document order. Each pair of href (without fragment) and kind occurs once.
     pub links: Vec<Link>,
-    /// Dates that a sitemap or feed gives for its entries: (index in `links`, milliseconds since 1970), sorted by
-    /// index. They are not checked against a clock.
+    /// Dates that a sitemap or feed gives for its entries, as pairs (index in `links`, milliseconds since 1970) sorted
+    /// by index. The dates are not checked against a clock.
     pub link_dates: Vec<(usize, i64)>,
     /// Readable text: words separated by one space, or by one line break between block elements. Scripts and style
     /// sheets are not part of it.

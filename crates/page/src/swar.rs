@@ -16,7 +16,7 @@ pub(crate) const fn all(byte: u8) -> u64 {
     byte as u64 * ONES
 }
 
-/// Returns the high bit of every lane that equals `byte`. Only the lowest set bit is reliable: above the first
+/// Returns the high bit of every lane that equals `byte`. Only the lowest set bit is reliable, because above the first
 /// match, bits of other lanes may be set too.
 #[inline]
 pub(crate) fn equal(lanes: u64, byte: u8) -> u64 {

@@ -1,7 +1,7 @@
 //! Determines the character set of a body and decodes the body to UTF-8.
 //!
 //! The sources are tried in the order of WHATWG HTML, 13.2.3: byte-order mark, `Content-Type` header, `meta`, XML
-//! declaration or `@charset` rule in the first 1024 bytes, a later `meta` (`prescan`), and last detection with the
+//! declaration or `@charset` rule in the first 1024 bytes, a later `meta` (`prescan`), and finally detection with the
 //! top-level domain as a hint. Two rules differ from those of browsers. A body without a declaration is read as UTF-8
 //! if it is valid UTF-8. If UTF-8 is declared, but the body has more invalid than valid sequences, the detector
 //! decides.

@@ -22,7 +22,8 @@ const PRESCAN_BYTES: usize = 1024;
 /// Number of bytes that are searched for a later declaration in the head of a page.
 const HEAD_BYTES: usize = 64 << 10;
 
-/// The declared label, which may be unknown. With `search_head` (for HTML), a later declaration in the head counts too.
+/// The label that the document declares. It need not be the name of a character set. With `search_head` (for HTML), a
+/// later declaration in the head counts too.
 pub(crate) fn label(body: &[u8], search_head: bool) -> Option<Vec<u8>> {
     label_in_first_bytes(body).or_else(|| search_head.then(|| label_in_head(body)).flatten())
 }
@@ -88,7 +89,7 @@ fn label_in_first_bytes(body: &[u8]) -> Option<Vec<u8>> {
         at += open + 1;
         let rest = &head[at..];
         if rest.starts_with(b"!--") {
-            // `<!-->` is a complete comment: the dashes of both ends overlap.
+            // `<!-->` is a complete comment: the dashes of its start and of its end overlap.
             at += memchr::memmem::find(&rest[1..], b"-->")? + 4;
         } else if starts_with_ignore_case(rest, b"meta")
             && rest
@@ -123,8 +124,8 @@ fn label_in_first_bytes(body: &[u8]) -> Option<Vec<u8>> {
     None
 }
 
-/// Replaces UTF-16 by UTF-8, because a declaration that was found as ASCII cannot be UTF-16. Replaces x-user-defined by
-/// windows-1252. The standard requires both.
+/// Replaces UTF-16 by UTF-8, because a document whose declaration can be read as ASCII is not in UTF-16. Replaces
+/// x-user-defined by windows-1252. The standard requires both.
 pub(crate) fn as_ascii_superset(encoding: &'static Encoding) -> &'static Encoding {
     if encoding == UTF_16BE || encoding == UTF_16LE {
         UTF_8
@@ -157,7 +158,7 @@ fn xml_declaration(head: &[u8]) -> Option<Vec<u8>> {
     Some(value[..end].to_vec())
 }
 
-/// Keys of attribute names.
+/// Integer keys of attribute names (`html_syntax/name`).
 mod keys {
     use super::key;
 

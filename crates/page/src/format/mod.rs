@@ -44,10 +44,10 @@ enum Format {
     /// Web application manifest.
     Manifest,
     Script,
-    /// JSON that is not a manifest, and without `Options::assets` also style sheets, scripts and manifests: only the
-    /// character set is determined.
+    /// Text of which only the character set is determined: JSON that is not a manifest and, without `Options::assets`,
+    /// style sheets, scripts and manifests.
     OtherText,
-    /// Images, archives, PDF and office documents: not read.
+    /// Images, archives, PDF and office documents. They are not read.
     Binary,
 }
 

@@ -4,7 +4,7 @@ use crate::links::collector::LinkCollector;
 use crate::links::script_literal::{self, RelativeTo};
 use crate::{LinkKind, Options, Page, media_type};
 
-/// Reads a script into `page`. All its links are files, so nothing is read without [`Options::assets`].
+/// Reads a script into `page`. A script contains only links to files, so nothing is read without [`Options::assets`].
 pub(super) fn read(script: &str, options: &Options, page: &mut Page) {
     if !options.assets {
         return;

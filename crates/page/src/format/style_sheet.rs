@@ -4,7 +4,8 @@ use crate::links::collector::LinkCollector;
 use crate::links::css;
 use crate::{LinkKind, Options, Page};
 
-/// Reads a style sheet into `page`. All its links are assets, so nothing is read without [`Options::assets`].
+/// Reads a style sheet into `page`. A style sheet contains only links to assets, so nothing is read without
+/// [`Options::assets`].
 pub(super) fn read(sheet: &str, options: &Options, page: &mut Page) {
     if !options.assets {
         return;

@@ -3,8 +3,8 @@
 //! The `tokenizer` returns characters as written; consumers decode them here. Two more replacements of the standard are
 //! made: line ends become one line feed (13.2.3.5), and nulls become U+FFFD where the standard requires it.
 //!
-//! **Invariants.** Time is linear: at most the length of the longest name is examined per reference. Text without
-//! anything to replace is not copied.
+//! **Invariants.** Time is linear, because at most the length of the longest name is examined per reference. Text
+//! without anything to replace is not copied.
 
 use std::borrow::Cow;
 
@@ -126,7 +126,7 @@ fn character_of(value: u32) -> char {
     }
 }
 
-/// Decodes a named reference: the longest name that matches. Returns its length, or 0 if no name matches.
+/// Decodes a named reference, which is the longest name that matches. Returns its length, or 0 if no name matches.
 fn decode_named(rest: &[u8], attribute: bool, out: &mut impl FnMut(&[u8])) -> usize {
     // Fast path for the most common names.
     let common: Option<(&[u8], usize)> = match rest {
@@ -166,8 +166,8 @@ fn decode_named(rest: &[u8], attribute: bool, out: &mut impl FnMut(&[u8])) -> us
     0
 }
 
-/// Index in [`NAMES`] of the first name for each first letter. The names with one first letter end where those with the
-/// next letter begin.
+/// For each letter, the index in [`NAMES`] of the first name that begins with it. The names of one letter end where the
+/// names of the next letter begin.
 static FIRST_OF_LETTER: [u16; 129] = {
     let mut letters = [0; 129];
     let mut letter = 0;

@@ -2,8 +2,9 @@
 //! for html5gum are the corpus, random documents and, with `ARANHA_PAGES=DIRECTORY`, every page of a directory tree.
 //!
 //! Parse errors are not compared, because the tokenizer reports none. For doctypes, only the position is compared. The
-//! cases of `xmlViolation.test` expect a tree coerced to XML. This crate has no tree, so their input must give the
-//! tokens that html5gum finds. The number of cases is checked, so that no case is skipped by mistake.
+//! cases of `xmlViolation.test` expect a tree that was converted to XML. This crate builds no tree, so for these cases
+//! its tokens are compared with those of html5gum. The number of cases is checked, so that no case is skipped by
+//! mistake.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -319,7 +320,7 @@ fn pages_as_html5gum() {
     assert!(tokens > 100);
 }
 
-/// Checks tags whose end a parser easily misses.
+/// Checks tags whose end is easily missed by a parser.
 #[test]
 fn difficult_tags_as_html5gum() {
     for document in [

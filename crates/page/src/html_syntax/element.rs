@@ -195,7 +195,8 @@ impl Element {
 
     /// How the content after the start tag is read. `None` if the content is tags and text, as in most elements (WHATWG
     /// HTML, 13.2.6, "generic raw text element parsing algorithm" and its callers). `noscript`, `noframes` and
-    /// `noembed` are deliberately absent: their content has links that browsers without scripts or frames show.
+    /// `noembed` are deliberately not in this list, because their content has links that browsers without scripts or
+    /// frames show.
     pub(crate) fn content_model(self) -> Option<ContentModel> {
         Some(match self {
             Element::Title | Element::Textarea => ContentModel::Rcdata,

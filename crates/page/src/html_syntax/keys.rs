@@ -1,4 +1,4 @@
-//! Keys of the attribute and element names that `format/html` and `rewrite/locate` look for.
+//! Integer keys (see `name`) of the attribute and element names that `format/html` and `rewrite/locate` look for.
 
 use super::name::key;
 

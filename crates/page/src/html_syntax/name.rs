@@ -1,11 +1,11 @@
 //! Tag and attribute names as 128-bit integers, so that two names are compared in a few instructions.
 //!
-//! Every name that matters to a crawler has at most 16 bytes. Longer names get the key 0, so that a name of ten
-//! megabytes takes no more work than finding its end.
+//! Every name that matters to a crawler has at most 16 bytes. Longer names get the key 0, so for a name of ten
+//! megabytes only its end has to be found.
 
 use crate::swar::{below, equal, first, keep, load, lower, pack};
 
-/// Maximum length of a name with a key.
+/// Maximum length of a name that gets a key. Longer names get 0.
 const MAX_NAME: usize = 16;
 
 /// Returns the key of a name: its bytes in lower case as one integer, with the first byte in the lowest bits. 0 if the

@@ -4,7 +4,7 @@
 
 use crate::html_syntax::element::Element;
 
-/// Counts of those open elements that affect the tokenizer.
+/// Counts of the open elements that affect the tokenizer.
 #[derive(Debug, Default)]
 pub(crate) struct OpenElements {
     /// Open `<svg>` and `<math>` elements.
@@ -26,7 +26,8 @@ impl OpenElements {
         self.noscript
     }
 
-    /// Records a start tag. Returns whether the tag closes its element: `/>` does so only in foreign content and XML.
+    /// Records a start tag. Returns whether the tag also closes its element. A tag with `/>` closes its element only in
+    /// foreign content and XML.
     #[inline]
     pub(crate) fn start(&mut self, element: Element, self_closing: bool, xml: bool) -> bool {
         if element.closes_foreign_content() && self.in_foreign_content() {

@@ -27,15 +27,16 @@ pub(crate) trait TokenSink<'a> {
     /// occurs twice is reported twice; the first counts.
     fn attribute(&mut self, name: HtmlName<'a>, value: &'a [u8]);
 
-    /// Called when the tag is complete, and not for a tag that is cut off by the end of the document. Returns the
+    /// Called when the tag is complete. It is not called for a tag that the end of the document cuts off. Returns the
     /// content model if raw text follows.
     fn close(&mut self, self_closing: bool) -> Option<ContentModel>;
 
     /// Whether a CDATA section is allowed at this position.
     fn allows_cdata(&self) -> bool;
 
-    /// Whether a `noscript` is open. Browsers with scripts skip to its end tag, so authors do not notice elements left
-    /// open inside. Raw text and comments therefore end with the `noscript` too.
+    /// Whether a `noscript` is open. A browser that runs scripts skips the content of a `noscript`, so authors do not
+    /// notice elements that are left open inside it. Raw text and comments therefore end at the end tag of the
+    /// `noscript` too.
     fn in_noscript(&self) -> bool {
         false
     }
@@ -82,7 +83,7 @@ pub(crate) fn run_in_cdata<'a>(document: &'a [u8], sink: &mut impl TokenSink<'a>
 struct Tokenizer<'a> {
     bytes: &'a [u8],
     at: usize,
-    /// Position of the next `noscript` end tag; searched on demand and cached.
+    /// Position of the next `noscript` end tag. It is determined on demand and cached.
     noscript_end: usize,
 }
 
@@ -261,8 +262,9 @@ impl<'a> Tokenizer<'a> {
         }
     }
 
-    /// The document up to where raw text and comments must end: the end tag of the `noscript` if inside one, otherwise
-    /// the end of the document. The position of that end tag is cached, so that the time stays linear.
+    /// The part of the document in which raw text and comments must end. Inside a `noscript` it extends to the end tag
+    /// of the `noscript`, otherwise to the end of the document. The position of the end tag is cached, so that the time
+    /// stays linear.
     fn limit(&mut self, sink: &impl TokenSink<'a>) -> &'a [u8] {
         if !sink.in_noscript() {
             return self.bytes;

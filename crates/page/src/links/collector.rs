@@ -85,7 +85,7 @@ impl LinkCollector {
         }
         let mut scratch = std::mem::take(&mut self.scratch);
         let href = clean(raw, &mut scratch);
-        // Long data: URLs are not counted as long hrefs.
+        // Long `data:` URLs are not counted as long hrefs.
         let index = if !is_data_or_script(href) && self.fits(href) {
             self.insert(href, without_fragment(href), kind, nofollow)
         } else {

@@ -19,9 +19,9 @@ pub(crate) fn urls(sheet: &[u8], found: impl FnMut(&[u8])) {
     scanner.run();
 }
 
-/// Decodes CSS escapes: a backslash, up to six hexadecimal digits and an optional white space, which stand for a code
-/// point; a backslash and a line end, which are removed; a backslash and any other character, which stand for that
-/// character (CSS Syntax, 4.3.5 and 4.3.7).
+/// Decodes CSS escapes (CSS Syntax, 4.3.5 and 4.3.7). A backslash with up to six hexadecimal digits and an optional
+/// white space stands for a code point. A backslash before a line end is removed together with the line end. A
+/// backslash before any other character stands for that character.
 pub(crate) fn unescape(url: &str) -> Cow<'_, str> {
     if !url.contains('\\') {
         return Cow::Borrowed(url);
@@ -237,8 +237,8 @@ impl<'a, F: FnMut(&[u8])> CssScanner<'a, F> {
         }
     }
 
-    /// Skips the rest of a `url(…)` with invalid syntax, of which browsers load nothing: everything up to the next `)`.
-    /// Quotes in it do not begin a string (CSS Syntax, 4.3.14).
+    /// Skips the rest of a `url(…)` with invalid syntax, up to the next `)`. Browsers load nothing for it, and a quote
+    /// inside it does not begin a string (CSS Syntax, 4.3.14).
     fn skip_bad_url(&mut self) {
         loop {
             let Some(stop) = memchr::memchr2(b')', b'\\', self.rest()) else {

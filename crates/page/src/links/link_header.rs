@@ -16,9 +16,9 @@ struct HeaderLink<'a> {
 }
 
 impl Page {
-    /// Adds the files that a `Link` header asks browsers to load (`preload`, `stylesheet`, `icon` …), with
-    /// [`Options::assets`]. If the page has a `<base href>`, only absolute URLs are added, because the links of a header
-    /// are relative to the URL of the page.
+    /// With [`Options::assets`], adds the files that a `Link` header asks browsers to load (`preload`, `stylesheet`,
+    /// `icon` …). If the page has a `<base href>`, only absolute URLs are added, because the links of a header are
+    /// relative to the URL of the page.
     pub fn add_link_header(&mut self, header: &str, options: &Options) {
         if !options.assets {
             return;
@@ -74,7 +74,7 @@ fn links_of(header: &str) -> Vec<HeaderLink<'_>> {
     links
 }
 
-/// Splits off the first parameter: its name, its value without quotes, and the text after it.
+/// Splits off the first parameter. Returns its name, its value without quotes, and the text after it.
 fn parameter_of(text: &str) -> (&str, &str, &str) {
     let name_end = text.find(['=', ';', ',']).unwrap_or(text.len());
     let name = text[..name_end].trim();

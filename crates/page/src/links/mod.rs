@@ -50,8 +50,8 @@ pub enum LinkKind {
     Link,
     /// A file needed to display the page: image, style sheet, script, media. Only with `Options::assets`.
     Asset,
-    /// A file that a script names in a string literal. Only with `Options::assets`. In a script of its own (not in a page),
-    /// the URL is relative to the page that loads the script.
+    /// A file that a script names in a string literal. Only with `Options::assets`. The URL is relative to the page
+    /// that loads the script, even if the script is a file of its own.
     ScriptFile,
     /// A guess: a string in a script or event handler that looks like a URL. Only with `Options::scripts`.
     Script,

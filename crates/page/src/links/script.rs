@@ -2,8 +2,8 @@
 //!
 //! Two patterns count as URLs: an absolute `http://` or `https://` URL, and a quoted path with a file extension that
 //! pages have. Both are guesses ([`LinkKind::Script`](crate::LinkKind::Script)), so the rules are narrow. URLs that a
-//! script assembles from several strings are ignored: `"/item.php?id=" + n` ends in an equals sign, and templates
-//! contain `${`.
+//! script assembles from several strings are ignored. They are recognised by an equals sign at the end of the string
+//! (`"/item.php?id=" + n`) or by the `${` of a template.
 
 use std::ops::ControlFlow;
 
@@ -83,8 +83,8 @@ fn quoted_paths(script: &[u8], scratch: &mut Vec<u8>, found: &mut impl FnMut(&[u
                 }
                 at = start + length + 1;
             }
-            // The string is too long or contains a byte that URLs do not have. The quote may be the end of an earlier
-            // string, so the search continues directly after it.
+            // The string is too long or contains a byte that is not allowed in a URL. The quote may be the end of an
+            // earlier string, so the search continues directly after it.
             _ => at = start,
         }
     }

@@ -1,10 +1,11 @@
-//! Finds the string literals of a script that are URLs of files: modules that it imports, and files with the extension
-//! of an image, style sheet, script, font, medium or data file (T2). Scripts are not executed.
+//! Finds the string literals of a script that are URLs of files: modules that it imports, and images, style sheets,
+//! scripts, fonts, media and data files, which are recognised by their extension (T2). Scripts are not executed.
 //!
 //! [`urls`] makes one pass over the tokens that can contain or hide a string: strings, templates, comments and regular
-//! expressions (ECMAScript, 12). A URL that a script assembles is not found: literals beside a `+` and templates with
-//! `${` are skipped. If a string is not closed on its line, the pass continues directly after its opening quote, so that
-//! a regular expression or a division that was taken for something else hides at most the rest of a line.
+//! expressions (ECMAScript, 12). A URL that a script assembles is not found, because literals beside a `+` and
+//! templates with `${` are skipped. If a string is not closed on its line, the pass continues directly after its
+//! opening quote. A division that is mistaken for a regular expression (or the reverse) therefore hides at most the
+//! rest of its line.
 
 use std::borrow::Cow;
 
@@ -24,10 +25,10 @@ const LOADERS: &[&[u8]] = &[b"fetch(", b"Worker(", b"importScripts("];
 /// What a URL in a script is relative to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RelativeTo {
-    /// The script: an import, or the argument of `new URL(…, import.meta.url)`. In an inline script, the script is the
-    /// document.
+    /// The URL of the script, for an import or the first argument of `new URL(…, import.meta.url)`. An inline script
+    /// has the URL of the document.
     Script,
-    /// The document that loads the script.
+    /// The URL of the document that loads the script.
     Document,
 }
 
@@ -45,7 +46,8 @@ pub(crate) fn urls<'a>(script: &'a [u8], found: impl FnMut(&'a [u8], RelativeTo)
     scanner.run();
 }
 
-/// Decodes the escapes of a literal that occur in URLs: `\/` and numbers of ASCII characters. `None` if it has others.
+/// Decodes the escapes `\/`, `\xNN` and `\uNNNN` of a literal. `None` if the literal has an escape of another form or
+/// of a character that is not printable ASCII.
 pub(crate) fn unescape(literal: &[u8]) -> Option<Cow<'_, [u8]>> {
     if memchr::memchr(b'\\', literal).is_none() {
         return Some(Cow::Borrowed(literal));
@@ -67,7 +69,7 @@ pub(crate) fn unescape(literal: &[u8]) -> Option<Cow<'_, [u8]>> {
     Some(Cow::Owned(text))
 }
 
-/// The printable ASCII character with this number.
+/// The printable ASCII character with this hexadecimal number.
 fn hexadecimal(digits: &[u8]) -> Option<u8> {
     let number = u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
     u8::try_from(number).ok().filter(u8::is_ascii_graphic)
@@ -81,13 +83,13 @@ struct ScriptScanner<'a, F> {
     code_end: usize,
     /// For each open template that is interrupted by `${`: the number of braces that are open in its expression.
     templates: Vec<u32>,
-    /// End of the last line in which a regular expression was not closed. No other one is looked for in that line, so that
-    /// the time is linear.
+    /// End of the last line in which a regular expression was not closed. The rest of that line is not searched for
+    /// other regular expressions, so that the time is linear.
     no_expression_before: usize,
     found: F,
 }
 
-/// Maximum number of templates inside each other.
+/// Maximum depth of nested templates.
 const MAX_TEMPLATES: usize = 64;
 
 impl<'a, F: FnMut(&'a [u8], RelativeTo)> ScriptScanner<'a, F> {
@@ -115,8 +117,8 @@ impl<'a, F: FnMut(&'a [u8], RelativeTo)> ScriptScanner<'a, F> {
                         self.code(1);
                     }
                 },
-                // Outside a string, a backslash is an error. The byte after it is skipped, so that the time is linear if
-                // the script is a string without its opening quote.
+                // Outside a string, a backslash is an error. The byte after it is skipped, because it may be a quote:
+                // reading a string from each of many escaped quotes would take quadratic time.
                 b'\\' => self.code(2),
                 byte if byte.is_ascii_whitespace() => self.at += 1,
                 _ => self.code(1),
@@ -148,7 +150,8 @@ impl<'a, F: FnMut(&'a [u8], RelativeTo)> ScriptScanner<'a, F> {
         self.code(1);
     }
 
-    /// Reads a template, or the rest of it after an expression, up to its end or to the next expression.
+    /// Reads a template up to its end or to its next expression. If `whole` is false, the template continues here after
+    /// an expression.
     fn template(&mut self, whole: bool) {
         let start = self.at + 1;
         let mut at = start;
@@ -251,8 +254,8 @@ fn classify(url: &[u8], before: &[u8], after: &[u8]) -> Option<RelativeTo> {
     (!is_name || loads(before)).then_some(RelativeTo::Document)
 }
 
-/// The path of an absolute URL, with its slash. A path that begins with a slash is returned whole. `None` for relative
-/// paths.
+/// The path of an absolute URL, including its first slash. A path that begins with a slash is returned unchanged.
+/// `None` for relative paths.
 fn without_origin(url: &[u8]) -> Option<&[u8]> {
     let scheme = [&b"https://"[..], b"http://", b"//"]
         .into_iter()
@@ -286,7 +289,8 @@ fn has_extension(path: &[u8]) -> bool {
             .any(|known| extension.eq_ignore_ascii_case(known))
 }
 
-/// Whether the code ends with a function or property that takes a URL. After it, a file name without a slash is a URL.
+/// Whether the code ends with a function or property that takes a URL. A file name directly after such code is a URL
+/// even if it contains no slash.
 fn loads(before: &[u8]) -> bool {
     match before.strip_suffix(b"=") {
         Some(name) => {
@@ -297,8 +301,8 @@ fn loads(before: &[u8]) -> bool {
     }
 }
 
-/// The length of the regular expression that `rest` begins with. If its line ends before it, the error is the length of
-/// the line.
+/// The length of the regular expression that `rest` begins with. If the regular expression is not closed on its line,
+/// the error is the length of the rest of the line.
 fn regular_expression(rest: &[u8]) -> Result<usize, usize> {
     let mut in_class = false;
     let mut at = 1;

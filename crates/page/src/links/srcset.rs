@@ -27,7 +27,7 @@ pub(crate) fn urls(set: &[u8], mut found: impl FnMut(&[u8])) {
     }
 }
 
-/// Skips the descriptors after a URL: returns the part of `rest` from the next comma outside parentheses on.
+/// Skips the descriptors after a URL. Returns the part of `rest` that begins at the next comma outside parentheses.
 fn skip_descriptors(rest: &[u8]) -> &[u8] {
     let mut depth = 0_u32;
     for (index, byte) in rest.iter().enumerate() {

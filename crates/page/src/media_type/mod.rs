@@ -44,7 +44,7 @@ impl MediaType {
         is_xml(self.as_str())
     }
 
-    /// Whether the type is a type of scripts: see [`is_script`].
+    /// Whether the type is one of the types of scripts (see [`is_script`]).
     pub fn is_script(&self) -> bool {
         is_script(self.as_str())
     }
@@ -155,7 +155,8 @@ pub(crate) fn decide(
     let Some(found) = overrule(declared.as_str(), extension, sniffed, body) else {
         return declared;
     };
-    // No remark if both types are XML: a generic XML type is correct, and the root element gives a more precise one.
+    // No remark is made if both types are XML. A generic XML type is correct; the root element only gives a more
+    // precise one.
     let both_xml = is_xml(declared.as_str()) && is_xml(found.as_str());
     if !both_xml && found != declared {
         remarks.push(PageRemark::TypeMismatch {

@@ -26,7 +26,7 @@ use crate::links::{css, meta_refresh, srcset};
 use crate::text::builder::into_string;
 use crate::{Input, LinkKind, charset, media_type};
 
-/// The caller's choice for a link: its new URL, or `None` to keep it.
+/// Returns the new URL of a link, or `None` to keep the link.
 type Replace<'r> = dyn FnMut(LinkKind, &str) -> Option<String> + 'r;
 
 /// A document and the positions of its links.
@@ -108,8 +108,8 @@ impl<'a> LinkRewriter<'a> {
         rewriter
     }
 
-    /// Whether the document is a script. Links of the kind [`LinkKind::ScriptFile`] in it are relative to the page that loads
-    /// the script; all others are relative to the document.
+    /// Whether the document is a script. Links of the kind [`LinkKind::ScriptFile`] in a script are relative to the
+    /// page that loads the script. All other links are relative to the document itself.
     pub fn is_script(&self) -> bool {
         self.is_script
     }
@@ -266,8 +266,8 @@ fn rewrite_style_sheet(
     (!edits.is_empty()).then(|| splice(text, &edits))
 }
 
-/// Replaces the links of the page in a `srcdoc`. `None` if nothing changes. A page with a `base` of its own, and a
-/// `srcdoc` inside the `srcdoc`, are kept.
+/// Replaces the links of the page in a `srcdoc`. `None` if nothing changes. The page is not changed if it has its own
+/// `base`. A `srcdoc` inside the `srcdoc` is not changed either.
 fn rewrite_srcdoc(html: &str, replace: &mut Replace<'_>) -> Option<String> {
     let mut framed = LinkRewriter::of_html(html.as_bytes(), encoding_rs::UTF_8, false);
     if framed.base.is_some() {
@@ -282,8 +282,8 @@ fn rewrite_srcdoc(html: &str, replace: &mut Replace<'_>) -> Option<String> {
     }
 }
 
-/// Replaces the string literals of a script that are URLs. `None` if nothing changes. New relative URLs begin with a dot,
-/// because an import without it would name a module.
+/// Replaces the string literals of a script that are URLs. `None` if nothing changes. New relative URLs begin with a
+/// dot, because without the dot an import would name a module, not a file.
 fn rewrite_script(
     text: &[u8],
     encoding: &'static Encoding,
@@ -469,7 +469,7 @@ mod tests {
             b"@import url(a.css);b{c:url('d (1)\\27.png')}e{f:url(data:x)}",
             b"@import url(asset:a.css);b{c:url('asset:d+%281%29%27.png')}e{f:url(data:x)}",
         );
-        // Comments and text are not searched, and scripts only for literals.
+        // Comments and text are not searched. Scripts are searched only for string literals.
         let other =
             "<script>url(x); f('x')</script><!-- <a href=y> --><title><a href=z></title>url(x)";
         check(other, other);

@@ -24,7 +24,7 @@ pub(crate) enum Separator {
 /// out to be too long is removed by shortening the text.
 #[derive(Debug)]
 pub(crate) struct TextBuilder {
-    /// The text, followed by unused bytes: the buffer grows in large steps, not with every slice.
+    /// The text, followed by unused bytes. The buffer grows in large steps, not with every slice.
     buffer: Vec<u8>,
     /// Bytes of text in the buffer.
     length: usize,
@@ -183,7 +183,7 @@ impl TextBuilder {
             }
         }
         if taken == 0 && self.length > self.word_start && word_length == 0 {
-            // Nothing was appended: the separator written by `begin_word` is pending again.
+            // Nothing was appended, so the separator that `begin_word` wrote is pending again.
             self.length = self.word_start;
             self.pending = self.separator_before;
             return 0;
@@ -337,8 +337,8 @@ pub(crate) fn into_string(bytes: Vec<u8>) -> String {
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-/// xxh3-64 of a folded text with line breaks read as spaces. 0 for an empty text. Mark-up and layout have no effect on
-/// it. Case is not folded, because that would take a second pass over every page.
+/// xxh3-64 of a text of [`TextBuilder`]. 0 for an empty text. Line breaks are read as spaces, so mark-up and layout
+/// have no effect on the digest. Case is not folded, because that would take a second pass over every page.
 pub(crate) fn digest(text: &str) -> u64 {
     if text.is_empty() {
         return 0;

@@ -34,8 +34,9 @@ const NUMBER_HASH: u64 = 0x9E37_79B9_7F4A_7C15;
 /// Among pairs that are 9 bits apart, one in seven is a false positive.
 ///
 /// Replacing two words in the middle of a page moves its sketch by 9 bits if the page has fewer than 50 words, by 5
-/// bits below 200 words, by 2 bits below 500 words, and by at most 1 bit if the page is longer. Replacing numbers does
-/// not move it. Two short pages that differ in a name are therefore not recognised as near duplicates.
+/// bits if it has fewer than 200 words, by 2 bits if it has fewer than 500 words, and by at most 1 bit if it is longer.
+/// Replacing numbers does not move the sketch. Two short pages that differ in a name are therefore not recognised as
+/// near duplicates.
 const MAX_DISTANCE: u32 = 6;
 
 /// The number of bits in which two sketches differ. 64 if either text was too short for a sketch.
@@ -52,7 +53,7 @@ pub fn is_near_duplicate(one: u64, other: u64) -> bool {
     sketch_distance(one, other) <= MAX_DISTANCE
 }
 
-/// Returns the number of words and the sketch of a folded text. The sketch is 0 if the text is too short.
+/// Returns the number of words and the sketch of a text of `TextBuilder`. The sketch is 0 if the text is too short.
 pub(crate) fn words_and_sketch(text: &str) -> (u32, u64) {
     let mut votes = BitCounters::default();
     let mut rest = text.as_bytes();
@@ -119,7 +120,7 @@ fn hash_medium(low: u64, high: u64) -> u64 {
     folded_multiply(low ^ NUMBER_HASH, high ^ 0xE703_7ED1_A0B4_28DB)
 }
 
-/// XOR of both halves of the 128-bit product: every bit of either factor affects every bit of the result.
+/// XOR of both halves of the 128-bit product, so that every bit of either factor affects every bit of the result.
 #[inline]
 fn folded_multiply(one: u64, other: u64) -> u64 {
     let wide = u128::from(one) * u128::from(other);

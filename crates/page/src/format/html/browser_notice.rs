@@ -129,7 +129,7 @@ mod tests {
         is_browser_notice(text, text.split_whitespace().count() as u32, &[])
     }
 
-    /// The remarks of a page of HTML contain the notice.
+    /// Whether the remarks of a page include `PageRemark::UnsupportedBrowser`.
     fn is_marked(html: &str) -> bool {
         let input = crate::Input {
             url: "http://example.org/",

@@ -121,7 +121,8 @@ impl<'a> Extractor<'a> {
         }
     }
 
-    /// Records where a `<noscript>` begins. It ends with the text unless [`Extractor::end_noscript`] follows.
+    /// Records where a `<noscript>` begins. Its range extends to the end of the text unless [`Extractor::end_noscript`]
+    /// follows.
     pub(crate) fn start_noscript(&mut self) {
         if self.noscript.len() < MAX_NOSCRIPT {
             self.noscript.push(self.text.length()..usize::MAX);
@@ -157,8 +158,8 @@ impl<'a> Extractor<'a> {
         }
     }
 
-    /// Adds the links of the page in a frame that is given by `srcdoc`. They have the base URL of this page, so a page
-    /// with a `base` of its own is skipped. `srcdoc` inside `srcdoc` is not read.
+    /// Adds the links of the page that the `srcdoc` of a frame contains. These links are resolved with the base URL of
+    /// the outer page, so an inner page with its own `base` is skipped. `srcdoc` inside `srcdoc` is not read.
     fn add_srcdoc(&mut self, html: &[u8]) {
         if self.place == DocumentPlace::Srcdoc {
             return;

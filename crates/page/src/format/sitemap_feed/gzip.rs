@@ -27,7 +27,7 @@ pub(crate) fn decompress(url: &str, body: &[u8], max: usize) -> Option<Decompres
     }
     let mut decoder = MultiGzDecoder::new(body);
     let mut xml = Vec::new();
-    // Errors are ignored: the bytes decompressed before the error are used.
+    // Errors are ignored, and the bytes that were decompressed before the error are used.
     let _ = decoder
         .by_ref()
         .take(sniff::HEADER_BYTES as u64)

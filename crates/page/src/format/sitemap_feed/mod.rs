@@ -55,7 +55,7 @@ pub(crate) fn read(document: &str, options: &Options, page: &mut Page) {
     list.finish();
 }
 
-/// Keys of element names.
+/// Integer keys of element names (`html_syntax/name`).
 mod keys {
     use crate::html_syntax::name::key;
 
@@ -113,7 +113,7 @@ enum ListField {
 #[derive(Debug, Default)]
 struct ListEntry {
     date: Option<i64>,
-    /// Indexes of its URLs in the list of links.
+    /// Indexes of the URLs of this entry in the list of links.
     links: Vec<usize>,
     /// The `guid`, which is used as the URL if the entry has no link.
     guid: Vec<u8>,
