@@ -89,9 +89,9 @@ impl Base {
         }
     }
 
-    /// The part of the base that the target of a link depends on: the page's directory, its origin, or nothing. A link
-    /// gives the same URL with all bases that share this part. `None` if the part is not certain. `colon` says whether
-    /// the link contains a colon.
+    /// The part of the base that the target of a link depends on: the directory of the page, its origin, or the empty
+    /// string. Bases that share this part give the same URL for the link. `None` if it is not certain which part that
+    /// is. `colon` says whether the link contains a colon.
     pub fn part(&self, href: &str, colon: bool) -> Option<&str> {
         debug_assert_eq!(colon, href.contains(':'));
         if self.query_encoding(href).is_some() {
@@ -109,8 +109,8 @@ impl Base {
         Some(&base.text[..end])
     }
 
-    /// The absolute URL of a link as a browser resolves it: with its fragment, and not canonicalised. `None` if the
-    /// link is malformed.
+    /// The absolute URL of a link as a browser resolves it. It includes the fragment and is not canonicalised. `None`
+    /// if the link is malformed.
     pub fn absolute(&self, href: &str) -> Option<String> {
         self.parse(href).ok().map(String::from)
     }

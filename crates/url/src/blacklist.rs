@@ -14,8 +14,8 @@
 //! path:/calendar/* and query:*        # a filter expression: see `filter`
 //! ```
 //!
-//! The entries are also tests of filter expressions, so that a black list and `reject` share one syntax. In a black list
-//! a filter has no tests on depth, media type and size, because these are not known for every URL.
+//! Each of these entries is also a valid test in a filter expression, so that a black list and `reject` share one
+//! syntax. A filter in a black list cannot test depth, media type or size, because these are not known for every URL.
 //!
 //! A list may contain many domains and address ranges. A domain is checked with one or two hash look-ups per label, an
 //! address with one look-up for each prefix length (such as `/24`) that occurs in the list.
@@ -37,7 +37,7 @@ pub struct Blacklist {
     /// Path prefixes and their entries, by site.
     prefixes: HashMap<SiteKey, Vec<(String, String)>>,
     domains: HashMap<String, String>,
-    /// Domains whose subdomains are blocked, but not the domain itself.
+    /// Domains whose subdomains are blocked, although the domain itself is not.
     below: HashMap<String, String>,
     /// Sites of entries with a port.
     sites: HashMap<SiteKey, String>,
@@ -338,7 +338,7 @@ impl Range {
     }
 }
 
-/// The canonicaliser of entries.
+/// The canonicaliser for the URLs in entries.
 fn canonicaliser() -> Canonicaliser {
     Canonicaliser::new(UrlRules {
         max_length: 0,
@@ -366,7 +366,7 @@ fn filter(entry: &str) -> Result<Filter, String> {
     }
 }
 
-/// For an entry `HOST:PORT`, the URL of its home page.
+/// The URL of the home page of an entry `HOST:PORT`.
 fn with_port(entry: &str) -> Option<String> {
     let (host, port) = entry.rsplit_once(':')?;
     let is_bracketed = host.starts_with('[') && host.ends_with(']');
@@ -382,7 +382,7 @@ fn with_port(entry: &str) -> Option<String> {
     Some(format!("{scheme}://{entry}/"))
 }
 
-/// The entry of a line of a black list, without its comment; empty if the line has none.
+/// The entry in a line of a black list, without the comment. Empty if the line has no entry.
 pub fn entry_of(line: &str) -> &str {
     without_comment(line.trim_start_matches('\u{feff}')).trim()
 }

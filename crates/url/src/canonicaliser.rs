@@ -1,10 +1,10 @@
 //! Canonicalisation: from text to [`CanonUrl`] or [`Rejected`] (U1 to U7).
 //!
-//! Plain links are assembled from the base's text (`plain.rs`). All other text goes through the WHATWG parser, with the
-//! tolerance of browsers, and is then normalised by RFC 3986. Both paths give the same result. The steps:
+//! Plain links are assembled from the base's text (`plain.rs`). All other text is parsed by the WHATWG parser, which is
+//! as tolerant as browsers, and then normalised by RFC 3986. Both paths give the same result. The steps:
 //!
-//! 1. Parser: surrounding white space and control characters are removed, as are tabs and line ends inside. Other
-//!    control characters are percent-encoded, `\` becomes `/`. Scheme and host are converted to lower case,
+//! 1. Parser: surrounding white space and control characters are removed, as are tabs and line ends inside the text.
+//!    Other control characters are percent-encoded, `\` becomes `/`. Scheme and host are converted to lower case,
 //!    internationalised names to ASCII, and IP addresses to their canonical form. Dot segments (also `%2e`) are
 //!    resolved, the default port is omitted, an empty path becomes `/`.
 //! 2. The fragment is dropped. **Credentials are dropped too**: a crawler must not log in with credentials found in a
@@ -105,7 +105,7 @@ impl Canonicaliser {
     }
 
     /// Rebuilds a URL from a stored origin (`https://www.example.org`) and path (`/a?b`), both already canonical. The
-    /// rules are not applied again: a stored URL stays valid when the rules change.
+    /// rules are not applied again, so a stored URL stays valid when the rules change.
     pub fn rebuild(&self, origin: &str, path: &str) -> Result<CanonUrl, Rejected> {
         let offsets = origin::read(origin, self.rules.fold_www)
             .ok_or_else(|| Rejected::Malformed(format!("`{origin}` is not a stored origin")))?;
@@ -200,8 +200,8 @@ impl Canonicaliser {
         path_end
     }
 
-    /// If the text ends with one of the index names, the offset at which that name starts; otherwise the length of the
-    /// text.
+    /// Returns the offset of the index name with which the text ends, or the length of the text if it does not end with
+    /// an index name.
     fn index_start(&self, text: &str) -> usize {
         let name = memchr::memrchr(b'/', text.as_bytes()).map_or(text.len(), |slash| slash + 1);
         let known = self

@@ -70,7 +70,8 @@ enum Predicate {
     Host(Vec<String>),
     /// A prefix with a scheme, compared with the whole URL.
     Prefix(String),
-    /// A prefix without a scheme, compared with the URL from its host on, and again without a folded `www.`.
+    /// A prefix without a scheme. It is compared with the part of the URL that begins at the host, and with that part
+    /// without a folded `www.`.
     BarePrefix(String),
     Scheme(Vec<Scheme>),
     Path(String),
@@ -155,7 +156,7 @@ impl Filter {
         self.root.find(&depth).is_some()
     }
 
-    /// Whether the host of a URL alone decides.
+    /// Whether the result depends only on the host of a URL.
     pub(crate) fn is_by_host(&self) -> bool {
         let other = |test: &Predicate| match test {
             Predicate::Domain(_) | Predicate::Host(_) => None,
@@ -181,7 +182,7 @@ impl Expression {
         }
     }
 
-    /// The first result of `find` on a predicate of the expression.
+    /// The first result that `find` returns for a predicate of the expression.
     fn find<T>(&self, find: &impl Fn(&Predicate) -> Option<T>) -> Option<T> {
         match self {
             Expression::All(nodes) | Expression::Any(nodes) => {

@@ -6,7 +6,7 @@
 //! without limit. The number of slashes in a path is limited too, because a server can make directories of any depth with
 //! names that differ.
 
-/// Limit for the whole path, as a multiple of the limit for consecutive components.
+/// In the whole path, a component may occur this many times as often as it may occur in a row.
 const TOTAL_FACTOR: usize = 3;
 
 /// In paths of up to this many components, every component is compared with every other. The components of longer paths
@@ -36,8 +36,9 @@ pub(crate) fn slashes_beyond(path: &str, limit: usize) -> Option<usize> {
     (slashes > limit).then_some(slashes)
 }
 
-/// Quick check: true if a hash of first byte, last byte and length shows that all components differ, as in most paths.
-/// False means that a component may occur twice.
+/// Quick check that compares a hash of the first byte, the last byte and the length of each component. If all hashes
+/// differ, as in most paths, all components differ, and the result is true. False means that a component may occur
+/// twice.
 fn all_differ(path: &[u8]) -> bool {
     let mut looks = 0_u128;
     path.split(|byte| *byte == b'/').all(|component| {

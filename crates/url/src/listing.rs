@@ -1,5 +1,6 @@
 //! Directory listings of Apache and similar servers (U5; Viuva Negra 4.1, 5.4): the column headings link to the same
-//! list in another order, `?N=D` in Apache 1.3 and `?C=M;O=A` later. Such a query is removed.
+//! list in another order. The query of such a link is `?N=D` in Apache 1.3 and `?C=M;O=A` in later versions. It is
+//! removed.
 
 /// Whether the query only sorts a listing. The caller checks that the path ends in `/`.
 pub(crate) fn is_reordering(query: &str) -> bool {

@@ -10,8 +10,8 @@
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ParameterNames {
     names: Vec<ParameterName>,
-    /// By first letter of a name (its last five bits): bit n is set if some entry matches names of n bytes that start with
-    /// this letter. This test alone excludes most parameters.
+    /// Indexed by the last five bits of the first letter of a name. Bit n is set if some entry matches names of n bytes
+    /// that start with this letter. This test alone excludes most parameters.
     lengths: [u64; 32],
 }
 
@@ -113,8 +113,8 @@ impl ParameterNames {
                 .any(|parameter| self.matches(parameter))
     }
 
-    /// Appends a segment without its session parameters, unless that would leave a dot segment: `..;sid=…` is a name,
-    /// but `..` is the parent directory.
+    /// Appends a segment without its session parameters. If only a dot segment would be left, appends the whole
+    /// segment, because `..;sid=…` is a name, but `..` is the parent directory.
     fn push_segment(&self, kept: &mut String, segment: &str) {
         let start = kept.len();
         for (index, parameter) in segment.split(';').enumerate() {

@@ -30,8 +30,8 @@ pub(crate) fn normalise_into(out: &mut String, text: &str) {
 }
 
 /// Whether this byte, appended to a stray `%` and the text after it, could be read as part of a triplet. The later
-/// removal of session identifiers cannot form a triplet, because they start and end at characters that are not
-/// hexadecimal digits.
+/// removal of session identifiers cannot form a triplet, because session identifiers start and end at characters that
+/// are not hexadecimal digits.
 fn completes(stray: &[u8], byte: u8) -> bool {
     byte.is_ascii_hexdigit()
         && match stray {

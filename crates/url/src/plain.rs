@@ -1,9 +1,9 @@
 //! Fast path for plain links. Their canonical URL is a prefix of the base followed by the link, so the parser is not
 //! needed.
 //!
-//! A link is plain if normalisation changes none of its characters (no `%`, no `\`, only ASCII) and its only dot
-//! segments are leading `./` and `../` that do not remove a drive letter. All other links go through the parser. **Both
-//! paths give the same URL**, which a property test checks.
+//! A link is plain if normalisation changes none of its characters (no `%`, no `\`, only ASCII). A plain link may begin
+//! with `./` and `../` that do not remove a drive letter, but has no other dot segments. All other links go through the
+//! parser. **Both paths give the same URL**, which a property test checks.
 
 use crate::base::PlainBase;
 use crate::canonical::{PartOffsets, Scheme};

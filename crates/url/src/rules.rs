@@ -1,8 +1,8 @@
 //! Optional rules of the canonicaliser: the section `[url]` of `aranha.toml`.
 //!
 //! These are heuristics that can be wrong for a site, so each can be turned off. The normalisation of RFC 3986, 6.2
-//! (case, percent-encoding, dot segments, default port, empty path, fragment; U1) is always on, because those spellings
-//! are equivalent by definition.
+//! (case, percent-encoding, dot segments, default port, empty path, fragment; U1) is always on, because URLs that
+//! differ only in these points are equivalent by definition.
 
 use serde::{Deserialize, Serialize};
 
@@ -104,8 +104,8 @@ const TRACKING_NAMES: [&str; 27] = [
 ];
 
 impl UrlRules {
-    /// These rules without the removal of parameters and file names: a URL keeps the text that was linked, in the
-    /// normal form of RFC 3986.
+    /// These rules without the removal of parameters and file names, so that a URL keeps the linked text in the normal
+    /// form of RFC 3986.
     #[must_use]
     pub fn literal(&self) -> UrlRules {
         UrlRules {
@@ -117,9 +117,9 @@ impl UrlRules {
         }
     }
 
-    /// These rules without the removal of tracking parameters, for the files that a page loads: when the page is replayed,
-    /// a browser requests them under the URLs that the page contains. Session identifiers are removed, because with them
-    /// the same file would have another URL on every page.
+    /// These rules without the removal of tracking parameters, for the files that a page loads. When the page is
+    /// replayed, a browser requests these files under the URLs that the page contains. Session identifiers are still
+    /// removed, because with them the same file would have another URL on every page.
     #[must_use]
     pub fn for_requisites(&self) -> UrlRules {
         UrlRules {

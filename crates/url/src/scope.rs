@@ -1,9 +1,10 @@
 //! Scope (U12): whether a URL belongs to the crawl, and which rule decides.
 //!
-//! Applied to every link, in this order: a URL on the black list is outside; a seed is inside; a URL beyond the maximum
-//! depth, one that matches `reject`, or one that does not match `filter` is outside; all others must be within reach of the
-//! seeds or below a wanted top-level domain. With [`Scope::with_requisites`], the files that a page loads are inside wherever
-//! they are, unless the black list or `reject` names them. A judgement only borrows, so that it costs no allocation.
+//! The rules are applied to every link in this order. A URL on the black list is outside. A seed is inside. A URL is
+//! outside if it is beyond the maximum depth, if it matches `reject`, or if it does not match `filter`. Any other URL
+//! is inside if it is within reach of the seeds or below a wanted top-level domain. With [`Scope::with_requisites`],
+//! the files that a page loads are inside wherever they are, unless the black list or `reject` names them. A
+//! [`Judgement`] only borrows text, so that it costs no allocation.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -82,7 +83,7 @@ pub struct Scope {
     requisites: bool,
     seeds: HashSet<PageKey, IdentityBuildHasher>,
     sites: HashSet<SiteKey, IdentityBuildHasher>,
-    /// Directories of the seeds, by site. A directory inside another one of them is left out.
+    /// Directories of the seeds, by site. A directory inside another of these directories is left out.
     prefixes: HashMap<SiteKey, Vec<String>, IdentityBuildHasher>,
     domains: HashSet<String>,
 }
@@ -270,8 +271,8 @@ impl Scope {
         self.reaches(url, key.site)
     }
 
-    /// Like [`Scope::judge_page`], for a file that a page or another requisite loads. If requisites are taken, only the black
-    /// list and `reject` exclude it. The caller limits chains of requisites.
+    /// Like [`Scope::judge_page`], for a file that a page or another requisite loads. If the scope includes requisites,
+    /// only the black list and `reject` exclude the file. The caller limits chains of requisites.
     pub fn judge_requisite<'a>(
         &'a self,
         url: &'a CanonUrl,

@@ -9,8 +9,8 @@ use serde_json::Value;
 use url::Url;
 
 /// Input and base of the cases in which the parser differs from the standard. All of them are `file:` URLs, which are
-/// rejected by their scheme anyway. The parser drops the host before a drive letter and empty segments at the start of
-/// the path.
+/// rejected by their scheme anyway. The parser drops a host before a drive letter, and drops empty segments at the
+/// start of the path.
 const DEVIATIONS: &[(&str, &str)] = &[
     ("/", "file://h/C:/a/b"),
     ("file:\\\\//", ""),
@@ -122,8 +122,8 @@ fn every_case_of_the_standard() {
     );
 }
 
-/// The canonicaliser gives the URL of the standard for http and https, except for the fragment, credentials and its own
-/// rules. It rejects every URL that the standard rejects.
+/// The canonicaliser gives the URL of the standard for http and https, except for the fragment, credentials and the
+/// canonicaliser's own rules. It rejects every URL that the standard rejects.
 #[test]
 fn every_case_through_the_canonicaliser() {
     let canonicaliser = Canonicaliser::new(UrlRules {

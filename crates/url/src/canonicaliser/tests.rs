@@ -1,4 +1,4 @@
-//! Tests of the canonicaliser: tables of URLs, and properties of random ones.
+//! Tests of the canonicaliser: tables of URLs, and properties that hold for random URLs.
 
 use super::*;
 use proptest::prelude::*;

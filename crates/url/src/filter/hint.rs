@@ -1,5 +1,5 @@
-//! Words in a filter that are not named tests: which of them are entries of a black list, and hints for words that users of
-//! other programs type, such as `/docs/` or `*.zip`.
+//! Examines the words in a filter that are not named tests. Recognises entries of a black list, and gives hints for
+//! words that users of other programs type, such as `/docs/` or `*.zip`.
 
 use crate::blacklist::Blacklist;
 
@@ -23,7 +23,8 @@ pub(super) fn is_entry(word: &str) -> bool {
         || (word.contains('.') && !word.contains(['/', ':']))
 }
 
-/// The filter that a user probably means by a word that is neither a test nor an entry; `None` for other words.
+/// For a word that is not an entry, a hint that shows the filter which the user probably means. `None` if there is no
+/// hint for the word.
 pub(super) fn of_word(word: &str) -> Option<String> {
     let is_pattern = word.starts_with('^')
         || word.ends_with('$')

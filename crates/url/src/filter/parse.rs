@@ -214,8 +214,8 @@ impl<'a> FilterParser<'a> {
         self.build(&name, &value, value_start)
     }
 
-    /// Reads a word that is not a named test: an entry of a black list, such as a domain or a URL. `name`: the letters at
-    /// its start, in lower case.
+    /// Reads a word that is not a named test: an entry of a black list, such as a domain or a URL. `name` is the
+    /// letters at its start, in lower case.
     fn entry(&mut self, name: &str) -> Result<Predicate, FilterError> {
         let start = self.at;
         let word = self.value()?;
@@ -282,7 +282,8 @@ impl<'a> FilterParser<'a> {
         }
     }
 
-    /// Reads a value: in quotation marks, or up to the next space or the closing parenthesis of the group.
+    /// Reads a value. A value without quotation marks ends at the next space or at the closing parenthesis of the
+    /// group.
     fn value(&mut self) -> Result<String, FilterError> {
         if self.rest().starts_with('"') {
             return self.quoted();
@@ -435,7 +436,7 @@ fn reason(error: &regex::Error) -> String {
     last.trim_start_matches("error:").trim().to_owned()
 }
 
-/// A hint for a name that is not a field.
+/// A hint for a name that is not the name of a predicate.
 fn nearest(name: &str) -> String {
     match NAMES.iter().min_by_key(|known| distance(known, name)) {
         Some(known) if distance(known, name) <= 2 => format!("did you mean `{known}`?"),
