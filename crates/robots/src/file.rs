@@ -2,7 +2,7 @@
 //!
 //! `User-agent` lines start a group, and the `Allow` and `Disallow` lines below belong to it. The first `User-agent`
 //! line after a rule starts the next group. Blank lines, `Crawl-delay`, `Sitemap` and unknown records do not end a
-//! group (2.2.4). Agents separated only by a `Crawl-delay` therefore share one group; a remark reports this.
+//! group (2.2.4). Agents that are separated only by a `Crawl-delay` therefore share one group; a remark reports this.
 //! `Crawl-delay` is not part of the RFC. It applies to the agents directly above it, or to all agents if it precedes
 //! every agent.
 
@@ -249,7 +249,7 @@ impl Robots {
             return;
         };
         group.closed = true;
-        // An empty value matches nothing (RFC 9309, 2.2): `Disallow:` allows everything.
+        // An empty value matches nothing (RFC 9309, 2.2), so `Disallow:` allows everything.
         if value.is_empty() {
             return;
         }

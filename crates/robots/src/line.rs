@@ -104,7 +104,7 @@ pub(crate) fn read(line: &[u8]) -> (RobotsLine<'_>, Option<LineFault>) {
     )
 }
 
-/// Removes surrounding white space and NUL bytes: some servers pad files with NUL.
+/// Removes surrounding white space and NUL bytes, because some servers pad files with NUL.
 pub(crate) fn trimmed(line: &[u8]) -> &[u8] {
     let outer = |byte: &u8| byte.is_ascii_whitespace() || *byte == 0;
     let Some(first) = line.iter().position(|byte| !outer(byte)) else {

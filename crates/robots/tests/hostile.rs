@@ -16,8 +16,8 @@ fn repeat(piece: &str, size: usize) -> String {
     piece.repeat(size / piece.len() + 1)
 }
 
-/// Checks that parsing takes linear time. A file of at most `LIMIT` bytes is parsed in too short a time to compare, so
-/// it is parsed 16 times.
+/// Checks that parsing takes linear time. The time to parse a file of at most `LIMIT` bytes is too short to be
+/// compared, so the file is parsed 16 times.
 fn check_file(name: &str, make: impl Fn(usize) -> String) {
     assert_linear(
         name,

@@ -16,8 +16,8 @@ fn path(pieces: &'static [&'static str], most: usize) -> impl Strategy<Value = S
         .prop_map(|pieces| format!("/{}", pieces.concat()))
 }
 
-/// Patterns and paths are built from few letters, so that they match often. `ENCODED` has no `?`: in a query, the RFC
-/// requires matches that `robotxt` does not find (tested in `corpus.rs`).
+/// Patterns and paths are built from few letters, so that they match often. `ENCODED` has no `?`, because in a query
+/// the RFC requires matches that `robotxt` does not find (tested in `corpus.rs`).
 const PLAIN: &[&str] = &["a", "b", "/", "ab", ".php", "?", "=", "*", "*a"];
 const ENCODED: &[&str] = &[
     "a", "b", "/", "%61", "%7E", "~", "%2F", "%2f", "é", "%C3%A9", "%c3%a9", "*", "%zz",
