@@ -3,7 +3,7 @@
 //!
 //! This is the only code that converts between dates and unix time. Parsers of date formats (HTTP dates and cookie
 //! dates in `aranha-fetch`, sitemap and feed dates in `aranha-page`) split the text and call [`days_since_epoch`]. Four
-//! times are written for every archived page, so the conversion must be fast: it is integer arithmetic, without a
+//! times are written for every archived page, so the conversion must be fast. It uses integer arithmetic and no
 //! library.
 //!
 //! A time outside [`MIN_MS`]`..=`[`MAX_MS`] is written as 1970-01-01T00:00:00Z.

@@ -1,8 +1,8 @@
 //! Durations in the configuration and on the command line: `2s`, `1h30m`, `7d`, `500ms`.
 //!
 //! With serde: `#[serde(with = "aranha_units::duration")]` on a `Duration`, `…::duration::option` on an
-//! `Option<Duration>`, `…::duration::list` on a `Vec<Duration>`. [`parse`] of a text that [`format()`] wrote returns
-//! exactly the same duration.
+//! `Option<Duration>`, `…::duration::list` on a `Vec<Duration>`. [`parse`] returns exactly the duration that
+//! [`format()`] wrote.
 
 use std::time::Duration;
 
