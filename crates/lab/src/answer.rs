@@ -1,7 +1,7 @@
 //! The response of an honest site before `wire.rs` encodes it: status, headers, and a body without content coding.
 //!
-//! `wire.rs` adds content coding and framing. `html.rs` makes the bodies of pages. This module makes those of style
-//! sheets, pictures and files.
+//! `wire.rs` adds content coding and framing. `html.rs` makes the bodies of pages. This module makes the bodies of
+//! style sheets, pictures and files.
 
 use std::io::Write as _;
 use std::time::{Duration, SystemTime};

@@ -38,7 +38,7 @@ impl std::fmt::Debug for Certificates {
 }
 
 impl Certificates {
-    /// The certificates of a plan; `None` when it has no TLS.
+    /// The certificates of a plan. `None` if no site of the plan uses TLS.
     pub(crate) fn new(web: &Web) -> io::Result<Option<Certificates>> {
         let plan = web.plan();
         if plan.secure == 0 && !plan.hazards.iter().any(|hazard| hazard.is_secure()) {

@@ -126,7 +126,7 @@ fn respond(shared: &ServerState, query: &[u8], tcp: bool) -> Option<Vec<u8>> {
     bytes
 }
 
-/// The response to a question: from the hazard of the name, or from the plan.
+/// The response to a question. It comes from the hazard if the name belongs to one, otherwise from the plan.
 fn response(
     shared: &ServerState,
     query: &[u8],

@@ -1,7 +1,7 @@
-//! Writes the HTML of a page: title, paragraphs of text, and the links of the outline between them.
+//! Writes the HTML of a page: title, paragraphs of text and, between the paragraphs, the links of the outline.
 //!
-//! The markup varies as on the real web: single, double or no quotes, tags in upper or lower case, ampersands escaped
-//! or not, and a comment with a link, which a crawler must not follow.
+//! The markup varies as on the real web: attributes with single, double or no quotes, tags in upper or lower case, and
+//! ampersands with or without escaping. The body also has a comment with a link, which a crawler must not follow.
 
 use std::fmt::Write as _;
 

@@ -65,8 +65,8 @@ const LAST_COPIED_LEAF: usize = 40;
 const LEAF: u64 = 10;
 
 impl Site {
-    /// Number of sections: the square root of the number of pages, at most 60. So every page is a few links from the
-    /// home page.
+    /// Number of sections: the square root of the number of pages, at most 60. Every page is therefore only a few links
+    /// from the home page.
     pub(crate) fn sections(&self) -> usize {
         (self.size - 1).isqrt().min(60)
     }

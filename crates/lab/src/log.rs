@@ -1,8 +1,8 @@
 //! The log of the lab's servers: every request and every DNS question, with times.
 //!
 //! Tests judge a crawl by this log, not by the crawler's own statistics. Inaccurate times favour the crawler: the start
-//! of a request is taken after its first byte was read, and the end of a response before the system call that sends its
-//! last byte. So every reported violation is real, even if the scheduler delays the server.
+//! of a request is recorded after its first byte was read, and the end of a response is recorded before the system call
+//! that sends its last byte. So every reported violation is real, even if the scheduler delays the server.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -88,8 +88,8 @@ pub enum CourtesyScope {
 pub struct Violation {
     /// The site or address of both requests.
     pub scope: CourtesyScope,
-    /// The earlier request. If several requests to this site or address were earlier, the one whose exchange was over
-    /// last.
+    /// The earlier request. If several requests to this site or address were earlier, this is the one whose exchange
+    /// ended last.
     pub first: LoggedRequest,
     /// The request that came too early.
     pub second: LoggedRequest,

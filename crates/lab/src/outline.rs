@@ -214,7 +214,7 @@ fn link_to_home(web: &Web, site: &Site, own_path: &str) -> Outline {
     writer.finish()
 }
 
-/// The outline of a page that links to at most four sections, all with the same kind of element.
+/// The outline of a page that links to at most four sections. All links have the same kind of element.
 fn links_to_sections(web: &Web, site: &Site, markup: Markup, own_path: &str) -> Outline {
     let mut writer = LinkWriter::new(web, site, own_path);
     for section in 0..site.sections().min(4) {
@@ -336,7 +336,8 @@ impl<'a> LinkWriter<'a> {
         self.outside(Markup::Anchor, &site, &site.page_path(page));
     }
 
-    /// Writes three links that cannot be fetched: another scheme, a malformed URL, and a name without an address.
+    /// Writes three random links that lead to no other page: their scheme is not HTTP, their URL is malformed, empty or
+    /// only a fragment, or their host name has no address.
     fn unfetchable(&mut self) {
         let absent = format!(
             "http://absent{:03}.lab:{}/",

@@ -149,8 +149,8 @@ pub(crate) fn failure(query: &[u8], question: &DnsQuestion, code: u16) -> Vec<u8
     out
 }
 
-/// The header of a response: authoritative, recursion available, and the counts of question, answer and authority
-/// records.
+/// The header of a response, with the flags "authoritative" and "recursion available", and the counts of question,
+/// answer and authority records.
 pub(crate) fn header(query: &[u8], code: u16, counts: [u16; 3]) -> Vec<u8> {
     let recursion_desired = u16::from(query[2] & 1) << 8;
     let opcode = u16::from(query[2] & 0x78) << 8;

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use crate::hazard::Hazard;
 
-/// Sizes of the sites, by Zipf's law: the site of rank r (from 1) has `largest / r` pages, and at least `smallest`. The
-/// total number of pages does not depend on the seed.
+/// Sizes of the sites, by Zipf's law: the site of rank r (from 1) has `largest / r` pages, but not fewer than
+/// `smallest`. The total number of pages does not depend on the seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
     /// Number of pages of the smallest sites.
@@ -100,7 +100,8 @@ impl Plan {
         }
     }
 
-    /// [`Plan::large`] with hostile sites, whose kinds repeat in the order of [`Hazard::ALL`]. Requests are stored.
+    /// [`Plan::large`] with hostile sites. Their kinds are those of [`Hazard::ALL`], repeated in the same order if
+    /// there are more sites than kinds. Requests are stored.
     ///
     /// Some hostile sites link to private networks outside this machine, so crawlers of this web must use
     /// [`crate::BLACK_LIST`].

@@ -1,7 +1,7 @@
 //! Counters of hostile sites: how often a URL was requested or a name was looked up.
 //!
-//! Honest sites have no state. Some hazards need it, such as a server that refuses the first two requests for a page,
-//! or a name whose address changes after the first query.
+//! Honest sites have no state. Some hazards need state, such as a server that refuses the first two requests for a
+//! page, or a name whose address changes after the first query.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

@@ -1,8 +1,8 @@
 //! Maps the paths of a site to resources.
 //!
 //! `layout` defines the tree of pages. This module adds copies, private and hidden pages, redirects, files and deleted
-//! pages. Every path has a resource: unknown paths are [`Resource::Missing`]. Session identifiers are removed first, as
-//! servers with session URLs do (U4).
+//! pages. Every path has a resource. For an unknown path it is [`Resource::Missing`]. Session identifiers are removed
+//! first, as servers with session URLs do (U4).
 
 use crate::layout::{LeafFeature, decode, last_number};
 use crate::robots;

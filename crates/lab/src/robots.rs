@@ -1,8 +1,8 @@
 //! The robots.txt files of the honest sites, and the paths that each file allows.
 //!
 //! [`allowed`] states in code which paths each file allows. The expected result of a crawl (`truth.rs`) must not come
-//! from a robots.txt parser, because the parser is what is tested. The files follow RFC 9309. Every tolerant parser
-//! reads the faults of the malformed file in the same way (R1).
+//! from a robots.txt parser, because the parser is what is tested. The files follow RFC 9309. The malformed file has
+//! only faults that all tolerant parsers read in the same way (R1).
 
 use crate::site::RobotsVariant;
 

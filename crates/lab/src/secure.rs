@@ -1,4 +1,4 @@
-//! TLS connections: to hazards with a fault in TLS, and to honest sites with HTTPS.
+//! Serves TLS connections to hazards with a fault in TLS, and to honest sites with HTTPS.
 //!
 //! A hazard is identified by the local address of the connection. Its connections serve one request each. A connection
 //! that ends before a request is logged with an empty method. An honest site is identified by the server name in the

@@ -125,7 +125,7 @@ pub(crate) async fn accept(listener: TcpListener, state: Arc<ServerState>) {
                 if let Ok((stream, peer)) = accepted && peer.ip().is_loopback() {
                     let state = Arc::clone(&state);
                     connections.spawn(async move {
-                        // Errors are normal: clients disconnect and hazards break connections.
+                        // Errors are normal, because clients disconnect and hazards break connections.
                         let _ = HttpConnection::new(stream, &state)?.run().await;
                         io::Result::Ok(())
                     });
@@ -216,8 +216,8 @@ impl HttpConnection<'_> {
         Exchange::new(ClientStream::Plain(&self.stream), &self.state.log, request)
     }
 
-    /// Reads the next request. Returns its head and the time of its first byte. Skips its body. `None` if the client
-    /// closed the connection, was idle too long, or sent a malformed or too long head.
+    /// Reads the head of the next request and skips the body. Returns the head and the time of the first byte. `None`
+    /// if the client closed the connection, was idle too long, or sent a malformed or too long head.
     async fn next_request(&mut self) -> io::Result<Option<(Box<RequestHead>, Instant)>> {
         let mut started = self.last_read;
         loop {

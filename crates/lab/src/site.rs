@@ -79,7 +79,7 @@ pub(crate) struct Site {
     pub(crate) gzip: bool,
     pub(crate) framing: SiteFraming,
     pub(crate) cookies: bool,
-    /// Whether pages are encoded in Latin-1 instead of UTF-8. The Content-Type header declares it.
+    /// Whether pages are encoded in Latin-1 instead of UTF-8. The Content-Type header declares the character set.
     pub(crate) latin_1: bool,
     /// Maximum number of requests per connection.
     pub(crate) max_requests: usize,

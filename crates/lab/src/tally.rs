@@ -1,6 +1,6 @@
 //! Totals of a crawl, which `aranha lab` and `bench/zoo` print.
 //!
-//! They are computed from the servers' log and from the expected URLs (`truth.rs`), never from the crawler's own
+//! The totals are computed from the servers' log and from the expected URLs (`truth.rs`), never from the crawler's own
 //! statistics. The plan must set [`Plan::keep_log`](crate::Plan::keep_log).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,7 +37,7 @@ pub struct CrawlTotals {
     pub expected: usize,
     /// Number of expected URLs that were answered completely with the expected status.
     pub arrived: usize,
-    /// The expected URLs that are not counted in `arrived`, in folded form ([`Lab::fold`]).
+    /// The expected URLs that `arrived` does not count, in folded form ([`Lab::fold`]).
     pub missed: Vec<String>,
     /// Questions to the DNS server.
     pub questions: usize,
@@ -45,7 +45,7 @@ pub struct CrawlTotals {
     pub trespasses: usize,
     /// Pairs of requests to the same site or address that violate the courtesy pause.
     pub violations: Vec<Violation>,
-    /// Time from the first request of the crawl until all URLs in `arrived` were answered.
+    /// Time from the first request of the crawl until all URLs that `arrived` counts were answered.
     pub honest_time: Duration,
     /// Time from the first request to the end of the last exchange.
     pub time: Duration,

@@ -1,7 +1,7 @@
 //! Encodes a response as bytes: status line, headers, content coding (RFC 9110, 8.4), framing (RFC 9112).
 //!
-//! The properties of the site determine coding and framing (`site.rs`), unless the client does not support them: gzip
-//! needs `Accept-Encoding`, and chunks need HTTP/1.1.
+//! The properties of the site determine coding and framing (`site.rs`). However, gzip is used only if `Accept-Encoding`
+//! allows it, and chunks only if the client uses HTTP/1.1.
 
 use std::fmt::Write as _;
 use std::io::Write as _;

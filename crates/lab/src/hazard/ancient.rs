@@ -1,7 +1,7 @@
 //! Responses without a header section, and status lines of unknown protocols.
 //!
-//! The variants are HTTP/0.9 (Castillo A.3.3; a protocol error by N10), the `ICY 200 OK` of radio stations (D8),
-//! `HTTP/2.0` in an HTTP/1 status line, and invalid status codes.
+//! The variants are HTTP/0.9 (Castillo A.3.3; N10 treats it as a protocol error), the `ICY 200 OK` of radio stations
+//! (D8), `HTTP/2.0` in an HTTP/1 status line, and invalid status codes.
 
 use std::io;
 

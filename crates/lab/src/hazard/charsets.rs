@@ -82,7 +82,8 @@ pub(super) async fn serve(request: &mut HazardRequest<'_>) -> io::Result<()> {
     request.answer(200, &header, body).await
 }
 
-/// Text in Mac OS Roman, which detectors do not guess: only the declared encoding decodes it correctly.
+/// Text in Mac OS Roman. Detectors never guess this encoding, so only a reader that uses the declared encoding decodes
+/// the text correctly.
 fn macintosh(text: &str) -> Vec<u8> {
     let byte = |c| match c {
         '\u{e3}' => 0x8B,

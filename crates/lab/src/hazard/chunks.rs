@@ -8,7 +8,7 @@ use std::io;
 
 use super::HazardRequest;
 
-/// The variants: path of each, and the bytes that follow its header section.
+/// The path of each variant, and the bytes that follow the header section.
 const VARIANTS: [(&str, &str); 12] = [
     ("/word", "zebra\r\n<p>a size that is no number\r\n0\r\n\r\n"),
     ("/short", "40\r\n<p>closes inside the chunk"),

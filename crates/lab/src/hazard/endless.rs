@@ -1,4 +1,5 @@
-//! A body that never ends: chunks without a last chunk, or an open connection at `/stream`.
+//! A body that never ends. It consists of chunks without a last chunk. At `/stream` it is not chunked, and the
+//! connection stays open.
 //!
 //! D8, N6, Viuva Negra 4.1, Castillo A.3.2. The crawler must stop at its maximum size and keep the bytes that it has.
 //! The server writes small pieces at a limited rate, so that a test does not fill the socket buffers.

@@ -8,7 +8,7 @@ use std::io;
 use super::HazardRequest;
 
 const BODY: &str = "<title>Fields</title><p>A page behind a strange head.</p>\n";
-/// The variants: path and header lines of each. The body has 58 bytes.
+/// The path and the header lines of each variant. The body has 58 bytes.
 const VARIANTS: [(&str, &[u8]); 13] = [
     ("/none", b""),
     ("/lengths", b"Content-Length: 58\r\nContent-Length: 20\r\n"),

@@ -1,7 +1,8 @@
 //! A robots.txt of one gigabyte.
 //!
-//! R1; RFC 9309, 2.5: a crawler must read at least 500 kibibytes and may ignore the rest. The rule `/private/` comes
-//! first, because the test checks that it is obeyed. The pages of the site are correct.
+//! R1; RFC 9309, 2.5: a crawler must read at least 500 kibibytes and may ignore the rest. The rule
+//! `Disallow: /private/` comes first, because the test checks that this rule is obeyed. The pages of the site are
+//! correct.
 
 use std::io;
 

@@ -1,6 +1,6 @@
 //! Links and redirects to refused loopback addresses (`trespass.rs`), in every notation of an address.
 //!
-//! Server-side request forgery (OWASP; Tsai, "A New Era of SSRF", 2017): a URL parser and an address check disagree
+//! Server-side request forgery (OWASP; Tsai, "A New Era of SSRF", 2017): a URL parser and an address check may disagree
 //! about the host. Every notation stands for 127.166.0.1 or another loopback address. `trespass.rs` counts the
 //! connections to these addresses.
 

@@ -1,9 +1,9 @@
 //! Links and redirects to private networks and to the metadata services of hosting companies.
 //!
 //! Server-side request forgery: 169.254.169.254 and similar addresses, RFC 1918, RFC 6598, RFC 4193, and IPv6 addresses
-//! that embed an IPv4 address: mapped (RFC 4291), NAT64 (RFC 6052), 6to4 (RFC 3056), Teredo (RFC 4380). These addresses
-//! are outside the lab, so the lab cannot count connections to them. A plan may include this hazard only if the crawler
-//! refuses all these addresses ([`crate::BLACK_LIST`]).
+//! that embed an IPv4 address (mapped by RFC 4291, NAT64 by RFC 6052, 6to4 by RFC 3056, Teredo by RFC 4380). These
+//! addresses are outside the lab, so the lab cannot count connections to them. A plan may include this hazard only if
+//! the crawler refuses all these addresses ([`crate::BLACK_LIST`]).
 
 use std::io;
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::HazardRequest;
 
-/// Number of bytes that are sent in each [`INTERVAL`]. Together they give a rate of 128 kbit/s.
+/// Number of bytes that are sent in each [`INTERVAL`]. The rate is 128 kbit/s.
 const PIECE: usize = 4096;
 const INTERVAL: Duration = Duration::from_millis(250);
 const FRAME: &[u8] = b"\xff\xfb\x90\x64";

@@ -1,7 +1,7 @@
 //! A host name whose name servers fail. They answer REFUSED to every fourth query and SERVFAIL to the others.
 //!
 //! N4, F11; Castillo A.2.2: the name server often fails together with the web server. The crawler must not treat the
-//! name as one that does not exist.
+//! name as nonexistent.
 
 pub(super) use super::request::ordinary as serve;
 use super::{DnsResponse, Lookup};

@@ -13,7 +13,7 @@ const PDF: &[u8] =
     b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n";
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR <a href=/not-a-link>";
 
-/// The variants: path, Content-Type line and body of each.
+/// The path, the Content-Type line and the body of each variant.
 const VARIANTS: [(&str, &str, &[u8]); 11] = [
     ("/archive.html", "Content-Type: text/html\r\n", ZIP),
     (

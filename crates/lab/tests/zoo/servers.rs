@@ -230,7 +230,7 @@ fn seconds(time: SystemTime) -> u64 {
         .as_secs()
 }
 
-/// Unix time of a date such as `Sun, 06 Nov 1994 08:49:37 GMT`. Only its time of day is read; the day is taken as
+/// Unix time of a date such as `Sun, 06 Nov 1994 08:49:37 GMT`. Only the time of day is read. The date is taken to be
 /// today.
 fn httpdate_seconds(date: &str) -> u64 {
     let clock: Vec<u64> = date[17..25]
