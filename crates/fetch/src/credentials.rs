@@ -1,8 +1,9 @@
 //! Secrets of the user: credentials by origin (`auth`) and cookies from a file (`cookies`).
 //!
-//! They are sent to their own origin or domain only. [`Secrets::add`] returns the request head that is sent, and a copy for
-//! the archive in which the secret values are replaced by [`HIDDEN`]. [`Credentials`] never prints its secret: its `Debug`
-//! and serialised forms contain [`HIDDEN`] instead, unless the text only refers to a file or an environment variable.
+//! They are sent to their own origin or domain only. [`Secrets::add`] returns the request head that is sent, and a copy
+//! for the archive in which the secret values are replaced by [`HIDDEN`]. [`Credentials`] never prints its secret: its
+//! `Debug` and serialised forms contain [`HIDDEN`] instead, unless the text only refers to a file or an environment
+//! variable.
 
 use std::{collections::HashMap, fmt, path::Path};
 
@@ -15,8 +16,8 @@ use crate::{FetchRequest, Options, cookies::ImportedCookies, http::request::is_v
 /// Stands for a secret in output and in archived request heads.
 pub const HIDDEN: &str = "(hidden)";
 
-/// Credentials for one origin: `basic USER:PASSWORD`, `bearer TOKEN` or `header NAME: VALUE`. Instead of the secret, `@FILE`
-/// names a file with it, and `$NAME` an environment variable.
+/// Credentials for one origin: `basic USER:PASSWORD`, `bearer TOKEN` or `header NAME: VALUE`. The text can have a
+/// reference in place of the secret: `@FILE` names a file that contains it, and `$NAME` an environment variable.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Credentials {
     scheme: AuthScheme,
@@ -63,12 +64,13 @@ impl Credentials {
         Ok(credentials)
     }
 
-    /// Whether the text names a file or an environment variable and contains no secret.
+    /// Whether the text refers to a file or an environment variable instead of containing the secret.
     pub fn is_reference(&self) -> bool {
         self.secret.starts_with(['@', '$'])
     }
 
-    /// Makes the path of `@FILE` absolute. It is relative to `folder`.
+    /// Makes the path of a reference `@FILE`, which is relative to `folder`, absolute. `None` if the text has no
+    /// `@FILE`.
     pub fn resolve_path(text: &str, folder: &Path) -> Option<String> {
         let at = text.find(" @")? + 2;
         let path = std::path::absolute(folder.join(text[at..].trim())).ok()?;
@@ -167,8 +169,8 @@ impl Secrets {
         })
     }
 
-    /// The request head with the secrets for its URL, and the copy for the archive, without secrets. `None` if there are
-    /// none.
+    /// Returns the request head with the secrets for its URL, and the copy for the archive, which contains [`HIDDEN`]
+    /// instead of them. `None` if no secret is sent to this URL.
     pub(crate) fn add(
         &self,
         head: &Bytes,

@@ -62,8 +62,8 @@ pub enum Failure {
     /// [`Fetcher::wait_for_proxy`](crate::Fetcher::wait_for_proxy) and repeat the request.
     #[error("{0}")]
     ProxyDown(String),
-    /// The proxy rejects the login or does not speak the configured protocol. The server is not to blame, and waiting does
-    /// not help.
+    /// The proxy rejects the login or does not speak the configured protocol. The server is not to blame, and waiting
+    /// does not help.
     #[error("{0}")]
     ProxyUnusable(String),
     /// A large body could not be written to a temporary file. The server is not to blame.
@@ -131,7 +131,8 @@ pub enum FetchSetupError {
     /// The URL of a proxy cannot be read, or does not fit the other options. The sentence contains no secret.
     #[error("{0}")]
     Proxy(String),
-    /// A proxy cannot be reached, rejects the login, or is no such proxy. The sentence contains no secret.
+    /// A proxy cannot be reached, rejects the login, or does not speak the configured protocol. The sentence contains
+    /// no secret.
     #[error("{0}")]
     ProxyUnusable(String),
     /// The TLS library rejected its configuration.

@@ -94,8 +94,8 @@ pub struct Resolved {
     pub expires_ms: i64,
 }
 
-/// Whether a host is `localhost` or an IP literal in a special range (private, loopback, link-local …). Other names are
-/// not looked up.
+/// Whether a host is `localhost` or an IP literal in a special range (private, loopback, link-local …). Names are not
+/// looked up.
 pub fn is_private_host(host: &str) -> bool {
     host == "localhost"
         || host.ends_with(".localhost")
@@ -123,9 +123,9 @@ impl Fetcher {
         Fetcher::with_transport(transport, clock, now - unix_ms(), options, refused)
     }
 
-    /// A fetcher for a simulated web, without proxies. Its time starts at `now` (Unix milliseconds) and advances with tokio's clock. No
-    /// socket is opened and no name server is queried. The guard checks simulated addresses as it does real ones.
-    /// `https` URLs are fetched without TLS.
+    /// A fetcher for a simulated web, without proxies. Its time starts at `now` (Unix milliseconds) and advances with
+    /// tokio's clock. No socket is opened and no name server is queried. The guard checks simulated addresses as it
+    /// does real ones. `https` URLs are fetched without TLS.
     pub fn simulated(
         options: Options,
         refused: Blacklist,
@@ -203,11 +203,11 @@ impl Fetcher {
         &self.state.options
     }
 
-    /// How a request for a URL reaches its server. Unless a proxy resolves the name, looks up its addresses
+    /// Determines how a request for a URL reaches its server. Unless a proxy resolves the name, looks up its addresses
     /// ([`resolve`](Self::resolve)).
     ///
-    /// If a proxy resolves the name, the addresses are looked up only as the option `proxy_lookups` says, and the result is
-    /// a failure if the guard refuses the name or any of the addresses. Cancel-safe.
+    /// If a proxy resolves the name, the option `proxy_lookups` decides whether aranha looks up its addresses too. The
+    /// result is a failure if the guard refuses the name or any of these addresses. Cancel-safe.
     pub async fn route(&self, url: &CanonUrl) -> Result<Route, Failure> {
         let (resolver, host) = (&self.state.resolver, url.host());
         let lookup = self.state.name_lookup(url);
@@ -232,8 +232,8 @@ impl Fetcher {
         Ok(Route::Name { known })
     }
 
-    /// The addresses of another host, looked up like the host of `url`. `None` if a proxy resolves the names and there is no
-    /// answer here. Cancel-safe.
+    /// The addresses of another host, looked up like the host of `url`. If a proxy resolves the names, `None` means
+    /// that aranha does not look them up, or that it finds no address. Cancel-safe.
     pub async fn resolve_like(
         &self,
         url: &CanonUrl,
@@ -275,14 +275,15 @@ impl Fetcher {
         proxies.map(|proxy| proxy.url().to_string())
     }
 
-    /// Whether requests wait during a DNS outage. False if proxies resolve the names.
+    /// Whether requests wait during a DNS outage. False if proxies resolve the names and `proxy_lookups` requires no
+    /// look-up.
     pub fn waits_for_dns(&self) -> bool {
         let routes = self.state.routes.as_ref();
         routes.is_none_or(|routes| !routes.strictest_lookup().is_optional())
     }
 
-    /// The configured proxies, each with a channel that has the reason of an outage while the proxy cannot be reached. The
-    /// names are URLs without the login.
+    /// The configured proxies. Each has its URL without the login, and a channel. While the proxy cannot be reached,
+    /// the value of the channel is the reason.
     pub fn watch_proxies(&self) -> Vec<(String, watch::Receiver<Option<Arc<str>>>)> {
         let proxies = self.state.routes.iter().flat_map(|routes| routes.proxies());
         let watch = |proxy: &Arc<Proxy>| (proxy.url().to_string(), proxy.health().watch());
@@ -310,9 +311,9 @@ impl Fetcher {
     }
 
     /// Starts a DNS look-up of the host of a URL in the background and returns at once. Does nothing if half of the
-    /// `dns_concurrency` slots are taken, or if only a proxy resolves the name. Cheap enough to call for every link: for a
-    /// name that is cached or in flight, it only searches two maps. Returns true if a look-up was started. Must be called
-    /// inside a tokio runtime.
+    /// `dns_concurrency` slots are taken, or if only a proxy resolves the name. May be called for every link, because
+    /// for a name that is cached or in flight it only searches two maps. Returns true if a look-up was started. Must be
+    /// called inside a tokio runtime.
     pub fn prefetch_dns(&self, url: &CanonUrl) -> bool {
         self.state.name_lookup(url) != NameLookup::ByProxy
             && self.state.resolver.prefetch(url.host())
@@ -465,8 +466,8 @@ impl Fetch<'_> {
         self.finish(exchanged)
     }
 
-    /// Adds the user's secrets for the URL, and the login for a proxy that reads the head. The cache of a proxy is shared
-    /// with others, so it gets none.
+    /// Adds the user's secrets for the URL, and the login for a proxy that reads the head. A request to the cache of a
+    /// proxy gets no secrets, because others use the cache too.
     fn with_secrets(&self, head: Bytes, request: &FetchRequest<'_>, via: Via<'_>) -> RequestHead {
         let secrets = &self.state.secrets;
         let added = match via {
@@ -478,7 +479,7 @@ impl Fetch<'_> {
             && via.has_absolute_form(request.url)
             && let Some(authorization) = proxy.authorization()
         {
-            // The line goes before the empty line at the end. It is for the proxy, so the archive does not have it.
+            // The line goes before the empty line at the end. It is for the proxy only, so it is not archived.
             let end = sent.len() - "\r\n".len();
             let line = format!("Proxy-Authorization: {authorization}\r\n\r\n");
             sent = [&sent[..end], line.as_bytes()].concat().into();

@@ -203,9 +203,9 @@ pub fn headers<'a>(fields: impl IntoIterator<Item = (&'a [u8], &'a [u8])>) -> He
     headers
 }
 
-/// A DNS message without its malformed records, as a socket receives it.
+/// Cuts malformed records off a DNS message, as the DNS socket does.
 ///
-/// Checks that a message without such records is not changed, and that the library reads what is left of others.
+/// Checks that a valid message is not changed, and that the DNS library can read a message that was cut.
 pub fn cut_dns_message(bytes: &[u8]) -> Vec<u8> {
     let mut message = bytes.to_vec();
     let length = cut_malformed(&mut message);

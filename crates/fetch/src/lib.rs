@@ -2,11 +2,11 @@
 //!
 //! # One fetch, step by step
 //!
-//! 1. [`Fetcher::route`] chooses the proxy, if there is one (`proxy/routes.rs`), looks the host up (`dns/`), and returns only
-//!    addresses that the address guard allows.
+//! 1. [`Fetcher::route`] chooses the proxy, if there is one (`proxy/routes.rs`), looks the host up (`dns/`), and
+//!    returns only addresses that the address guard allows.
 //! 2. [`Fetcher::fetch`] writes the request head (`http/request.rs`) and checks the address again.
-//! 3. It takes the kept-alive connection of the [`FetchSession`], or opens one: TCP, the proxy's handshake (`proxy/`), TLS
-//!    (`connection/`).
+//! 3. It takes the kept-alive connection of the [`FetchSession`]. If there is none, it opens one: TCP, then the
+//!    handshake of the proxy (`proxy/`), then TLS (`connection/`).
 //! 4. It sends the request and reads the response head and body (`http/exchange.rs`), within the limits on time
 //!    (`limits/timeouts.rs`) and memory (`limits/memory_budget.rs`).
 //! 5. It decodes the body (`http/content_coding.rs`) and returns a [`Fetched`]: a [`FetchResponse`] or one [`Failure`].
@@ -35,7 +35,7 @@
 //!
 //! - **No socket is opened to an address that the address guard has not allowed**, whichever name led to it. The check
 //!   is inside the only function that connects (`connection/connect.rs`). The address of a proxy is not checked,
-//!   because the user configured it. What is known of the servers behind a proxy is described in `proxy/routes.rs`.
+//!   because the user configured it. `proxy/routes.rs` describes what is known of the servers behind a proxy.
 //! - **The returned bytes are the server's bytes**, including chunk framing and malformed headers. The parsed values
 //!   are returned beside them.
 //! - **Redirects are not followed here.** The caller treats `Location` as a link.
@@ -50,9 +50,9 @@
 //!
 //! # Logs
 //!
-//! The span `fetch` and all events have the target `aranha_fetch`. At level `debug` they show each step of a fetch;
-//! `warn` and `info` report that the DNS circuit breaker opens or closes and that a name server stops or resumes
-//! answering.
+//! The span `fetch` and all events have the target `aranha_fetch`. At level `debug` they show each step of a fetch. At
+//! the levels `warn` and `info` they report when the DNS circuit breaker opens or closes, and when a name server stops
+//! answering or answers again.
 //!
 //! Read first: `fetcher.rs`, then `http/exchange.rs`.
 

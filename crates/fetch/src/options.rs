@@ -74,7 +74,8 @@ pub struct Options {
     /// Send a `Range` header that limits the response to the maximum body size (N7). After a 416 response, the engine
     /// repeats the request without the header.
     pub range_requests: bool,
-    /// Accepted media types, such as `text/html` or `text/*`; empty = all. A response without `Content-Type` is accepted.
+    /// Accepted media types, such as `text/html` or `text/*`; empty = all. A response without `Content-Type` is
+    /// accepted.
     pub media_types: Vec<String>,
     /// Replaces `max_body` for some media types, such as `text/html` or `image/*`. An exact type takes precedence over
     /// a pattern.
@@ -84,15 +85,17 @@ pub struct Options {
     pub verify_tls: bool,
     /// Allow addresses in private, loopback, link-local and other special ranges.
     pub allow_private: bool,
-    /// Local addresses from which connections are opened, for several network exits (N13); empty = the system chooses. A
-    /// site keeps its exit.
+    /// Local addresses from which connections are opened, for several network exits (N13); empty = the system chooses.
+    /// A site keeps its exit.
     pub source_addresses: Vec<IpAddr>,
-    /// Proxy for all requests: `http://HOST:PORT`, `socks5://HOST:PORT` or `socks5h://HOST:PORT`, with `USER:PASSWORD@` before
-    /// the host if needed; `@FILE` or `$NAME` for a file or an environment variable with the URL; empty or `none` = no proxy.
+    /// Proxy for all requests: `http://HOST:PORT`, `socks5://HOST:PORT` or `socks5h://HOST:PORT`, with `USER:PASSWORD@`
+    /// before the host if needed. `@FILE` reads the URL from a file, and `$NAME` from an environment variable. Empty or
+    /// `none` = no proxy.
     pub proxy: ProxySetting,
     /// Another proxy for `https` URLs; empty = the same as `proxy`, `none` = no proxy.
     pub https_proxy: ProxySetting,
-    /// Hosts that are reached without the proxy: names with their subdomains, addresses, networks such as `10.0.0.0/8`, or `*`.
+    /// Hosts that are reached without the proxy: names with their subdomains, addresses, networks such as `10.0.0.0/8`,
+    /// or `*`.
     pub no_proxy: Vec<String>,
     /// Whether names that the proxy resolves are also looked up here, for the address guard and the pause per address.
     pub proxy_lookups: ProxyLookups,

@@ -8,8 +8,9 @@
 //! RFC 4291), NAT64 (RFC 6052, RFC 8215), 6to4 (RFC 3056) and Teredo (RFC 4380). The option `allow_private` allows most
 //! of them. The unspecified address, multicast, broadcast and the addresses on the black list are refused in any case.
 //!
-//! If a proxy resolves a name, its address may be unknown here. Then the guard refuses names that no public server has
-//! ([`PRIVATE_DOMAINS`], names without a dot). It cannot refuse a public name that the proxy resolves to a private address.
+//! If a proxy resolves a name, aranha may not know the address of the server. The guard then checks the name itself,
+//! and refuses names that no public server has ([`PRIVATE_DOMAINS`], names without a dot). The guard cannot refuse a
+//! public name that the proxy resolves to a private address.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::{PoisonError, RwLock};
@@ -98,8 +99,8 @@ const RANGES_V6: &[(u128, u32, RefusedRange, &str)] = &[
     (0x3fff << 112, 20, Special, "documentation, 3fff::/20"),
 ];
 
-/// Domains below which no public host exists: RFC 6761, RFC 6762 with its appendix G, RFC 8375, and names that ICANN does not
-/// delegate.
+/// Domains below which no public host exists: RFC 6761, RFC 6762 with its appendix G, RFC 8375, and names that ICANN
+/// does not delegate.
 const PRIVATE_DOMAINS: &[&str] = &[
     "localhost",
     "local",
@@ -143,8 +144,8 @@ impl AddressGuard {
         }
     }
 
-    /// Returns an error if a host is refused by its name, because its address is not known here. An IP literal is checked
-    /// like an address.
+    /// Returns an error if the name of a host is refused. Used if the address of the host is not known here. An IP
+    /// literal is checked like an address.
     pub(crate) fn check_name(&self, host: &str) -> Result<(), Failure> {
         if let Some(address) = ip_literal(host) {
             return self.check(address);

@@ -1,8 +1,9 @@
 //! Opens connections: address guard, TCP, proxy, TLS. No other code opens a socket to the web.
 //!
-//! [`open`] passes the same address to the guard and to the system call that connects, or to the SOCKS proxy that connects
-//! (invariant 3). If a proxy resolves names, the guard checks what is known here ([`check_target`]). The address of a proxy
-//! is not checked, because the user configured it. No other code in this crate creates a [`TcpStream`].
+//! [`open`] passes the address to the guard, and the same address to the system call that connects or to the SOCKS
+//! proxy (invariant 3). If a proxy resolves the name, the guard checks the name or the addresses that aranha has found
+//! itself ([`check_target`]). The address of a proxy is not checked, because the user configured it. No other code in
+//! this crate creates a [`TcpStream`].
 
 use std::{
     io,
@@ -36,7 +37,8 @@ use crate::{
     transport::{SimulatedStream, Transport},
 };
 
-/// A connection to the server of one origin, direct or through a proxy, or to a proxy that reads whole URLs.
+/// A connection on which requests are sent. It ends at one server, which is reached directly or through a proxy, or at
+/// a proxy that reads whole URLs.
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) stream: Stream,
@@ -61,8 +63,8 @@ enum Peer {
 }
 
 impl Connection {
-    /// Whether this request may be sent over the connection. All requests of a crawl for the same URL have the same `via`,
-    /// unless they read a cache.
+    /// Whether this request may be sent over the connection. The proxy itself is not compared, because a crawl has only
+    /// one proxy for each URL scheme.
     pub(crate) fn can_serve(&self, request: &FetchRequest<'_>, via: Via<'_>) -> bool {
         match &self.peer {
             Peer::Cache(cache) => request.cache == Some(*cache),
@@ -106,8 +108,8 @@ pub(crate) enum Stream {
     Simulated(Box<SimulatedStream>),
 }
 
-/// Passes what is known of the server to the guard: the address, and if a proxy resolves the name and the address is not
-/// known here, the host of the URL.
+/// Asks the guard whether this request may be sent. The guard checks the address of the server if it is known. If a
+/// proxy resolves the name and the address is not known, the guard checks the host of the URL.
 pub(crate) fn check_target(
     guard: &AddressGuard,
     request: &FetchRequest<'_>,
@@ -214,10 +216,11 @@ async fn open_tcp(
     Ok(stream)
 }
 
-/// Connects to the proxy, and asks it to connect to the server unless it reads whole URLs. `address`: the address of the
-/// server, which the guard has allowed; `None`: the proxy resolves the name. Only [`open`] may call this function.
+/// Connects to the proxy. Unless the proxy reads whole URLs, also asks it to connect to the server. `address` is the
+/// address of the server, which the guard has allowed; `None` if the proxy resolves the name. Only [`open`] may call
+/// this function.
 ///
-/// The proxy has `connect_timeout` to answer, and `dns_timeout` in addition if it resolves the name.
+/// The proxy must answer within `connect_timeout`. If it resolves the name, it has `dns_timeout` in addition.
 async fn open_through(
     proxy: &Arc<Proxy>,
     address: Option<IpAddr>,
@@ -317,8 +320,9 @@ async fn within<T>(
 /// Size of a socket's receive buffer if the download rate is limited.
 const LIMITED_RECV_BUFFER: u32 = 32 << 10;
 
-/// The local address for a connection to `target`: one of the configured addresses of the same IP version, always the
-/// same for a site. `None`: the system chooses. `Err`: addresses are configured, but none of this version.
+/// The local address for a connection to `target`, chosen among the configured addresses of the same IP version. A site
+/// always gets the same address. `None`: no address is configured, so the system chooses. `Err`: addresses are
+/// configured, but none of this IP version.
 pub(crate) fn choose_source(
     sources: &[IpAddr],
     site: u64,
@@ -337,8 +341,8 @@ pub(crate) fn choose_source(
     }
 }
 
-/// Connects from `source`. Called for servers by [`open_tcp`], and for proxies by `proxy/dial.rs`. With a rate limit the receive buffer is small and fixed, so that the server cannot send much
-/// more than is read.
+/// Connects from `source`. [`open_tcp`] calls this for servers, and `proxy/dial.rs` for proxies. With a rate limit the
+/// receive buffer is small and fixed, so that the server cannot send much more than is read.
 pub(crate) async fn connect_tcp(
     target: SocketAddr,
     source: Option<IpAddr>,

@@ -5,9 +5,9 @@ use std::net::IpAddr;
 use super::connect::Connection;
 use crate::{FetchRequest, proxy::Via};
 
-/// The kept-alive connections of one visit: at most one to a server, directly or through a proxy, and one to the cache of a
-/// proxy. A visit owns one session for each request that it sends in parallel. A request to another origin, address or
-/// cache replaces the connection.
+/// The kept-alive connections of one visit. A session holds at most two: one to a server, directly or through a proxy,
+/// and one to the cache of a proxy. A connection that the next request cannot use is replaced. A visit owns one session
+/// for each request that it sends in parallel.
 #[derive(Debug, Default)]
 pub struct FetchSession {
     server: Option<Connection>,
@@ -35,7 +35,7 @@ impl FetchSession {
         self.server.as_ref().and_then(Connection::address)
     }
 
-    /// Removes from the session the connection that can serve this request. The caller returns it with
+    /// Takes the connection that can serve this request out of the session. The caller returns it with
     /// [`keep`](Self::keep) after a complete exchange. So the connection of a cancelled exchange, which may still have
     /// unread bytes, is never reused.
     pub(crate) fn take(&mut self, request: &FetchRequest<'_>, via: Via<'_>) -> Option<Connection> {

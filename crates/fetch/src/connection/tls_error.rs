@@ -1,10 +1,10 @@
-//! TLS errors in words. rustls names most of them by the identifiers of its variants.
+//! Describes TLS errors to the user. The messages of rustls are mostly the identifiers of its variants.
 
 use std::io::{self, ErrorKind};
 
 use rustls::{AlertDescription, CertificateError, Error, PeerIncompatible};
 
-/// A failed handshake as a clause for the user.
+/// Describes a failed handshake to the user, as a part of a sentence.
 pub(super) fn handshake_error(error: &io::Error) -> String {
     let tls = error
         .get_ref()
@@ -18,7 +18,7 @@ pub(super) fn handshake_error(error: &io::Error) -> String {
     }
 }
 
-/// An error of rustls as a clause for the user.
+/// Describes an error of rustls to the user, as a part of a sentence.
 pub(super) fn tls_error(error: &Error) -> String {
     let clause = match error {
         Error::InvalidMessage(_) | Error::PeerSentOversizedRecord => {
@@ -74,7 +74,7 @@ fn certificate_error(error: &CertificateError) -> String {
             "the certificate is not for web servers"
         }
         CertificateError::BadEncoding => "the certificate is malformed",
-        // webpki reports a self-signed certificate that is marked as a certificate authority in this way.
+        // webpki reports this error for a self-signed certificate that is marked as a certificate authority.
         CertificateError::Other(other) if other.to_string().contains("CaUsedAsEndEntity") => {
             "the certificate is self-signed, or its issuer is not trusted"
         }

@@ -35,8 +35,8 @@ impl ImportedCookies {
         Ok(imported)
     }
 
-    /// Adds the cookies for a URL to the value of a `Cookie` header. A cookie with a name that the header already has is
-    /// left out, because the server has replaced it. `None` if nothing was added.
+    /// Adds the cookies for a URL to the value of a `Cookie` header. A cookie with a name that the header already has
+    /// is left out, because the server has replaced it. `None` if nothing was added.
     pub(crate) fn extend(
         &self,
         header: Option<&str>,

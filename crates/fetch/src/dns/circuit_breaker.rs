@@ -2,11 +2,11 @@
 //!
 //! Without the breaker, a crawl whose name servers are down would mark every site as unreachable within minutes
 //! (Castillo A.2.1). The breaker considers the last [`WINDOW_QUERIES`] queries, but needs at least [`MIN_QUERIES`]
-//! ([`MIN_QUERIES_BEHIND_PROXY`] if a proxy resolves the names of the servers). It
-//! opens when the share of unanswered queries reaches the option `dns_breaker`; "no such name" counts as an answer.
-//! While the breaker is open (a DNS *outage*), look-ups wait. From time to time one name is queried to find out whether
-//! the servers answer again (a *probe*). The pause before a probe grows from 1 to 30 seconds. The first answer closes
-//! the breaker and deletes the record of earlier queries.
+//! ([`MIN_QUERIES_BEHIND_PROXY`] if a proxy resolves the names of web servers). It opens when the share of unanswered
+//! queries reaches the option `dns_breaker`; "no such name" counts as an answer. While the breaker is open (a DNS
+//! *outage*), look-ups wait. From time to time one name is queried to find out whether the name servers answer again (a
+//! *probe*). The pause before a probe grows from 1 to 30 seconds. The first answer closes the breaker and deletes the
+//! record of earlier queries.
 //!
 //! A probe queries the waiting name whose domain had the fewest unanswered queries. So a domain whose own name servers
 //! are dead does not delay the end of the outage, even if many of its names wait.
@@ -30,8 +30,9 @@ const WINDOW_QUERIES: usize = 50;
 /// Number of recorded queries that the breaker usually needs before it can open.
 pub(crate) const MIN_QUERIES: usize = 20;
 
-/// The same if a proxy resolves the names of the servers. In a network without name servers, every query before the breaker
-/// opens delays a request by `dns_timeout`, and an open breaker delays none.
+/// Replaces [`MIN_QUERIES`] if a proxy resolves the names of web servers. In a network without name servers, each query
+/// delays a request by `dns_timeout` until the breaker opens. An open breaker delays no request, so it should open
+/// soon.
 pub(crate) const MIN_QUERIES_BEHIND_PROXY: usize = 3;
 
 /// Pause before the first probe. It doubles after each probe.

@@ -1,5 +1,5 @@
-//! UDP sockets for the DNS library that cut malformed records off an answer, so that the records before them can be used
-//! (Castillo A.2.3). The library discards a whole message if one of its records is malformed.
+//! UDP sockets for the DNS library. They cut malformed records off an answer, so that the records before them can be
+//! used (Castillo A.2.3). The library alone discards a whole message if one of its records is malformed.
 
 use std::{
     io,
@@ -81,8 +81,8 @@ impl DnsUdpSocket for LenientUdpSocket {
     }
 }
 
-/// Cuts a message before its first malformed record, and corrects its record counts. Returns its new length. A message
-/// without a usable record before the malformed one stays as it is, because it is no answer.
+/// Cuts a message before its first malformed record, and corrects its record counts. Returns its new length. If no
+/// answer record precedes the malformed record, the message is useless and is not changed.
 pub(crate) fn cut_malformed(message: &mut [u8]) -> usize {
     let whole = message.len();
     let Some((length, counts)) = usable_part(message) else {

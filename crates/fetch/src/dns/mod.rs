@@ -2,7 +2,8 @@
 //!
 //! `resolver.rs` is the entry point. `cache.rs` keeps answers, `circuit_breaker.rs` stops look-ups while no name server
 //! answers, `in_flight.rs` merges concurrent look-ups of one name, `name_servers.rs` sends the queries, `aliases.rs`
-//! follows CNAME records, `lenient_udp.rs` ignores malformed records, `lookup_result.rs` combines IPv4 and IPv6 results.
+//! follows CNAME records, `lenient_udp.rs` ignores malformed records, `lookup_result.rs` combines IPv4 and IPv6
+//! results.
 
 pub(crate) mod aliases;
 mod cache;

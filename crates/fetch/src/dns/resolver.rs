@@ -154,8 +154,8 @@ impl<S: AddressLookup> Resolver<S> {
         Ok(resolved)
     }
 
-    /// Like [`Resolver::resolve_all`], for a name that a proxy resolves: `None` if the name has no address here. Does not
-    /// wait while the circuit breaker is open.
+    /// Like [`Resolver::resolve_all`], for a name that a proxy resolves. `None` if the look-up finds no address. Does
+    /// not wait while the circuit breaker is open.
     pub(crate) async fn resolve_if_possible(
         self: &Arc<Self>,
         host: &str,
@@ -237,7 +237,7 @@ impl<S: AddressLookup> Resolver<S> {
         }
         let names = lock(&self.cache).stale_names(self.clock.now_ms(), max);
         for name in names {
-            // A stale answer that is used is refreshed.
+            // Reading a stale answer starts its refresh.
             let _ = self.cached(&name);
         }
     }
@@ -391,8 +391,9 @@ impl<S: AddressLookup> Resolver<S> {
     }
 }
 
-/// The registrable domain of a name that does not exist, if the domain does not exist either. The name server gave the
-/// zone that should contain the name. If that zone is the public suffix, the domain is not delegated.
+/// The registrable domain of a name that does not exist, if that domain does not exist either. `zone` is the zone that
+/// should contain the name, as the name server reports it. If this zone is the public suffix, the domain is not
+/// delegated.
 fn missing_domain<'a>(name: &'a str, zone: Option<&str>) -> Option<&'a str> {
     let domain = registrable(name).filter(|domain| domain.len() < name.len())?;
     let (_, suffix) = domain.split_once('.')?;

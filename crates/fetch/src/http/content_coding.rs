@@ -173,8 +173,8 @@ impl BufRead for CountedInput<'_> {
     }
 }
 
-/// Decodes deflate data. If the data are corrupt, returns everything before the fault and then the error. The readers of
-/// flate2 drop what they decoded in the call that finds the fault.
+/// Decodes deflate data. If the data are corrupt, returns everything before the fault and then the error. The readers
+/// of flate2 are not used, because they lose the data that they decode in the same call that finds the fault.
 struct Inflater<'a> {
     input: CountedInput<'a>,
     state: flate2::Decompress,
@@ -280,8 +280,8 @@ impl<'a> LayerDecoder<'a> {
     }
 
     /// Decodes a gzip body in one call, which is twice as fast as a stream. The gzip trailer tells the size of the
-    /// output. Returns false, without output, if the output would be too large or does not match the trailer: the body
-    /// is truncated, has several members, or has other bytes at its end.
+    /// output. Returns false, without output, if the output would be too large or does not match the trailer. It does
+    /// not match if the body is truncated, has several members, or has other bytes at its end.
     fn gzip_one_call(&mut self, input: &[u8]) -> bool {
         /// The maximum compression ratio of deflate.
         const MAX_DEFLATE_RATIO: u64 = 1032;
@@ -291,8 +291,8 @@ impl<'a> LayerDecoder<'a> {
         let Some((_, &[c0, c1, c2, c3, s0, s1, s2, s3])) = input.split_last_chunk() else {
             return false;
         };
-        // A body with several members needs the stream: the call would decode only the first member, and the result
-        // would seem correct if the first and the last member have equal trailers.
+        // A body with several members is decoded as a stream. The call would decode only the first member, and the
+        // result would seem correct if the first and the last member have equal trailers.
         if memchr::memmem::find(&input[1..], &[0x1f, 0x8b, 8]).is_some() {
             return false;
         }
@@ -320,7 +320,7 @@ impl<'a> LayerDecoder<'a> {
         let is_zlib = matches!(input, [a, b, ..] if a & 0x0f == 8 && u16::from_be_bytes([*a, *b]).is_multiple_of(31));
         self.inflate(input, is_zlib);
         if is_zlib && matches!(self.stop, Some(DecodeStop::Broken(_))) {
-            // Data without a header can begin like a header.
+            // Data without a zlib header can begin with bytes that look like such a header.
             let (output, stop) = (std::mem::take(&mut self.output), self.stop.take());
             self.inflate(input, false);
             if self.stop.is_some() && !output.is_empty() {

@@ -246,7 +246,7 @@ impl DateParts {
     }
 }
 
-/// Sets a part of the date. `None` if the part was set before: a date with two days or two times is ambiguous.
+/// Sets a part of the date. `None` if the part was set before, because a date with two days or two times is ambiguous.
 fn set<T>(part: &mut Option<T>, value: T) -> Option<()> {
     part.replace(value).is_none().then_some(())
 }

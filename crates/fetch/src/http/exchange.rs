@@ -1,8 +1,9 @@
 //! One request and its response over one connection (RFC 9112).
 //!
-//! The response is received into one buffer. The rest of a very large body goes to a file (`exchange/large.rs`). Head and body are ranges of this buffer, and the buffer is returned
-//! without a copy. The connection needs neither a task nor a future of its own (docs/decisions/0003-http-exchange.md).
-//! The code is generic over the stream, so that tests need no socket.
+//! The response is received into one buffer. Head and body are ranges of this buffer, and the buffer is returned
+//! without a copy. The rest of a very large body goes to a file (`exchange/large.rs`). The connection needs neither a
+//! task nor a future of its own (docs/decisions/0003-http-exchange.md). The code is generic over the stream, so that
+//! tests need no socket.
 //!
 //! An exchange never keeps more bytes than the limits allow. It always ends within the timeouts of [`ResponseTimer`].
 //! Its result is a response, which may be truncated, or a failure.
@@ -85,8 +86,8 @@ pub(crate) struct ExchangeLimits<'a> {
 #[derive(Debug)]
 pub(crate) struct ExchangeResult {
     pub(crate) result: Result<ReceivedResponse, Failure>,
-    /// The bytes received, up to the end of the response. If the body is [spooled](ReceivedResponse::spooled), the
-    /// first part of them.
+    /// The bytes received, up to the end of the response. If the body is [spooled](ReceivedResponse::spooled), only
+    /// their first part.
     pub(crate) response: Bytes,
     pub(crate) first_byte: Duration,
     /// Whether the connection can serve another request.

@@ -1,8 +1,8 @@
 //! Finds the end of a response head and parses it (RFC 9112, sections 2 to 5).
 //!
-//! Accepts known deviations: bare line feeds, folded lines, spaces before the colon, a missing reason phrase, `HTTP/2.0`
-//! in HTTP/1 syntax, and lines that are not header fields. A response without a status line is a protocol failure (N10).
-//! Never panics.
+//! Accepts known deviations: bare line feeds, folded lines, spaces before the colon, a missing reason phrase,
+//! `HTTP/2.0` in HTTP/1 syntax, and lines that are not header fields. A response without a status line is a protocol
+//! failure (N10). Never panics.
 
 use crate::{Headers, ResponseRemark};
 

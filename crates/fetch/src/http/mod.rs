@@ -1,9 +1,9 @@
 //! HTTP/1.1: one GET request and its response.
 //!
-//! `request.rs` writes the request head, with `range.rs` for its `Range` header. `exchange.rs` sends it and receives the
-//! response. `head.rs`, `headers.rs`, `framing.rs` and `chunks.rs` parse the response, `content_coding.rs` decompresses
-//! its body, `date.rs` parses dates in its headers, and `response.rs` has the result. `spool.rs` writes very large bodies to
-//! files.
+//! `request.rs` writes the request head, with `range.rs` for its `Range` header. `exchange.rs` sends it and receives
+//! the response. `head.rs`, `headers.rs`, `framing.rs` and `chunks.rs` parse the response, `content_coding.rs`
+//! decompresses its body, `date.rs` parses dates in its headers, and `response.rs` has the result. `spool.rs` writes
+//! very large bodies to files.
 
 pub(crate) mod chunks;
 pub(crate) mod content_coding;

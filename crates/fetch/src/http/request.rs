@@ -1,7 +1,7 @@
 //! A GET request, and the bytes of its head.
 //!
-//! A request that a proxy reads has the whole URL in its request line (absolute form; RFC 9112, 3.2.2): an `http` URL
-//! through an HTTP proxy, and a request to the cache of a proxy.
+//! The request line contains the whole URL (absolute form; RFC 9112, 3.2.2) if a proxy reads the request. A proxy reads
+//! requests for `http` URLs that are sent through an HTTP proxy, and requests to the cache of a proxy.
 //!
 //! The headers have the order that common clients use: `Host`, the headers that identify the crawler, the `Accept`
 //! headers, and then the headers that only this request has. A value with a control character is an error, so that
@@ -20,11 +20,11 @@ use crate::{FetchSetupError, Options};
 pub struct FetchRequest<'a> {
     /// The URL to fetch.
     pub url: &'a CanonUrl,
-    /// One of the addresses that [`Fetcher::route`](crate::Fetcher::route) returned. The guard checks it again. If a proxy
-    /// resolves the name, it is only checked, and may be `None`.
+    /// One of the addresses that [`Fetcher::route`](crate::Fetcher::route) returned. The guard checks it again. If a
+    /// proxy resolves the name, the address is used only for this check, and may be `None`.
     pub address: Option<IpAddr>,
-    /// Read the cache of this HTTP proxy instead of asking the server, whatever the option `proxy` says. Only for `http`
-    /// URLs. The user configured the cache, so the guard does not check its address. The header `Cache-Control:
+    /// Read the cache of this HTTP proxy instead of asking the server, whatever the option `proxy` says. Only for
+    /// `http` URLs. The user configured the cache, so the guard does not check its address. The header `Cache-Control:
     /// only-if-cached` makes the proxy answer from its cache only.
     pub cache: Option<SocketAddr>,
     /// Further headers: `Cookie`, `If-None-Match`, `If-Modified-Since`, `Range` …
@@ -155,7 +155,7 @@ impl CommonHeaders {
     }
 }
 
-/// Headers that `fetch.headers` cannot set, each with what to do instead.
+/// Headers that `fetch.headers` cannot set. The second text says what to do instead.
 const REFUSED_HEADERS: &[(&str, &str)] = &[
     (
         "Authorization",

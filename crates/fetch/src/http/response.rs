@@ -28,8 +28,8 @@ pub struct Fetched {
     /// the response are omitted. If the body is [spooled](FetchResponse::spooled), only the head and the first part of
     /// the body.
     pub response: Bytes,
-    /// The address of the server. `None` if there was no connection, or if the server was reached by its name, through a
-    /// proxy or its cache.
+    /// The address of the server. `None` if there was no connection, or if a proxy resolved the name or answered from
+    /// its cache.
     pub address: Option<IpAddr>,
     /// When the fetch started, in Unix milliseconds by the wall clock.
     pub started_ms: i64,
@@ -67,7 +67,7 @@ pub struct FetchResponse {
     pub headers: Headers,
     /// The body for the page parser, without transfer and content coding. At most `max_decoded` bytes.
     pub body: Bytes,
-    /// The body whose digest identifies duplicates, without transfer coding but with content coding. It is a slice of
+    /// The body with content coding but without transfer coding. Its digest identifies duplicates. It is a slice of
     /// [`Fetched::response`] unless the body has several chunks. If the body is spooled, only its first part.
     pub payload: Bytes,
     /// Why the body is truncated; `None` if it is complete.

@@ -69,7 +69,7 @@ impl BudgetPool {
         }
     }
 
-    /// Waits for a share of `bytes` bytes. If this half of the budget is smaller, waits for the whole half.
+    /// Waits for a share of `bytes` bytes. If `bytes` is more than this pool has, waits until the whole pool is free.
     /// Cancel-safe.
     async fn acquire(&self, bytes: u64) -> MemoryShare {
         let units = bytes.div_ceil(UNIT).clamp(1, u64::from(self.units)) as u32;
@@ -160,8 +160,8 @@ impl BufferPool {
         (buffers[index].capacity() <= max_capacity).then(|| buffers.remove(index))
     }
 
-    /// Adds a buffer. If the pool becomes too large, frees the buffers that the fewest responses can use: the smallest
-    /// of the large buffers, the largest of the medium buffers.
+    /// Adds a buffer. If the pool becomes too large, frees the buffers that the fewest responses can use. These are the
+    /// smallest in the pool of large buffers, and the largest in the pool of medium buffers.
     fn put(&self, mut buffer: Vec<u8>) {
         if buffer.capacity() > MAX_POOLED {
             return;

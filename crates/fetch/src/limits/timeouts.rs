@@ -21,7 +21,7 @@ pub(crate) struct ResponseTimer<'a> {
     timer: Pin<Box<Sleep>>,
     /// Time limit of the whole fetch.
     deadline: Instant,
-    /// When bytes were last received; before the first byte, when the request was sent.
+    /// The time at which bytes were last received. Before the first byte, the time at which the request was sent.
     last_activity: Instant,
     /// Whether any byte was received.
     begun: bool,

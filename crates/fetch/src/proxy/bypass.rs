@@ -1,5 +1,5 @@
-//! Hosts that are reached without the proxy: the option `no_proxy`, with the syntax of the environment variable that curl
-//! reads.
+//! Hosts that are reached without the proxy: the option `no_proxy`, with the syntax of the environment variable that
+//! curl reads.
 
 use std::net::IpAddr;
 
@@ -7,11 +7,12 @@ use crate::dns::ip_literal;
 
 /// The entries of `no_proxy`.
 ///
-/// - `example.org` and `.example.org` stand for the host and its subdomains; so does `*.example.org`, which curl ignores.
+/// - `example.org` and `.example.org` stand for the host and its subdomains; so does `*.example.org`, which curl
+///   ignores.
 /// - `192.0.2.1`, `[2001:db8::1]` and `10.0.0.0/8` stand for URLs with such an address. Names are not looked up.
 /// - `*` stands for all hosts.
 ///
-/// Upper and lower case are the same, and trailing dots are ignored.
+/// Names are compared without regard to case and to a trailing dot.
 #[derive(Debug, Default)]
 pub(crate) struct Bypass {
     all: bool,
@@ -121,7 +122,7 @@ mod tests {
         );
     }
 
-    /// Cases of curl's own documentation and tests, and the forms that people write.
+    /// The cases are from the documentation and the tests of curl. Others are forms that people write.
     #[test]
     fn hosts_match_as_in_curl() {
         for entry in [
@@ -154,7 +155,7 @@ mod tests {
         check("*", "example.org", true);
         check("*", "192.0.2.1", true);
         check("", "example.org", false);
-        // An address in the list is not compared with names.
+        // An address in the list is not compared with the names of hosts.
         check("192.0.2.1", "192.0.2.1.example.org", false);
     }
 

@@ -28,7 +28,7 @@ const ADDRESSES_TTL: Duration = Duration::from_mins(5);
 /// A proxy in use.
 pub(crate) struct Proxy {
     url: ProxyUrl,
-    /// `the proxy http://127.0.0.1:3128`, for messages. Contains no login.
+    /// How messages name the proxy: `the proxy http://127.0.0.1:3128`. Contains no login.
     name: String,
     /// The value of `Proxy-Authorization`.
     authorization: Option<String>,
@@ -54,7 +54,7 @@ impl Proxy {
         })
     }
 
-    /// `the proxy http://127.0.0.1:3128`.
+    /// How messages name the proxy: `the proxy http://127.0.0.1:3128`.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
@@ -75,8 +75,8 @@ impl Proxy {
         &self.health
     }
 
-    /// Opens a connection to the proxy, within `connect_timeout`. After a SOCKS proxy has accepted the login, it can be asked
-    /// to connect to a server. `site` chooses one of several source addresses.
+    /// Opens a connection to the proxy within `connect_timeout`. A SOCKS proxy has then accepted the login, and can be
+    /// asked to connect to a server. `site` chooses one of several source addresses.
     pub(crate) async fn dial(&self, site: u64) -> Result<TcpStream, ProxyError> {
         let deadline = deadline_after(Instant::now(), self.connect_timeout);
         match self.dial_until(site, deadline).await {
@@ -84,7 +84,7 @@ impl Proxy {
                 self.health.record_connection(&self.name);
                 Ok(stream)
             }
-            // The proxy has worked before, so the fault will pass.
+            // The proxy has accepted a request before, so this fault is treated as an outage.
             Err(ProxyError::Login(problem) | ProxyError::Protocol(problem))
                 if self.health.has_accepted() =>
             {
@@ -139,8 +139,8 @@ impl Proxy {
         Err(ProxyError::Down(problem))
     }
 
-    /// The addresses of the proxy. The system looks up its name, because the name may be in the hosts file or in a local
-    /// domain.
+    /// The addresses of the proxy. The system looks up its name, because the name may be in the hosts file or in a
+    /// local domain.
     async fn resolve(&self) -> io::Result<Vec<SocketAddr>> {
         if let Some(address) = ip_literal(&self.url.host) {
             return Ok(vec![SocketAddr::new(address, self.url.port)]);
@@ -169,8 +169,8 @@ impl fmt::Debug for Proxy {
     }
 }
 
-/// Connects once to each configured proxy; if `urls` is not empty, only to those that serve one of the URLs. Nothing happens if
-/// no proxy is configured.
+/// Connects once to each configured proxy, to check that it can be used. If `urls` is not empty, only the proxies for
+/// these URLs are checked. Does nothing if no proxy is configured.
 pub async fn check_proxies(options: &Options, urls: &[CanonUrl]) -> Result<(), FetchSetupError> {
     let Some(routes) = Routes::load(options).map_err(FetchSetupError::Proxy)? else {
         return Ok(());

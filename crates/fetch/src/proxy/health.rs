@@ -1,12 +1,13 @@
-//! Whether a proxy can be used: outages, and logins that it rejects.
+//! Records whether a proxy can be used. It cannot be used during an outage, and if it rejects the login.
 //!
-//! If a connection to the proxy fails, an *outage* begins, and requests through the proxy wait. A probe tries to connect
-//! after a pause that grows from 1 to 30 seconds. The first success ends the outage. So a proxy that is down for an hour
-//! costs no page and no site a retry. A failure does not begin an outage if another connection to the proxy succeeded in
-//! the meantime.
+//! If a connection to the proxy fails, an *outage* begins, and requests through the proxy wait. A probe tries to
+//! connect after a pause that grows from 1 to 30 seconds. The first success ends the outage. A request that fails
+//! because of an outage does not use up a retry of its page or site. A failure does not begin an outage if another
+//! connection to the proxy succeeded in the meantime.
 //!
-//! A proxy that rejects the login of the first request will reject it an hour later too: the crawl stops. If the proxy has
-//! accepted the login before, single rejections concern single servers, and only a long series of them ends the crawl.
+//! If a proxy rejects the login of the first request, it will also reject later ones, so the crawl stops. If the proxy
+//! has accepted a login before, a single rejection concerns only one server. Then the crawl stops only after
+//! [`MAX_REJECTED_LOGINS`] rejections in a row.
 
 use std::{
     sync::{
@@ -54,7 +55,7 @@ impl ProxyHealth {
         }
     }
 
-    /// The reason of the outage, as it changes.
+    /// Watches the reason of the outage, which is `None` while there is no outage.
     pub(crate) fn watch(&self) -> watch::Receiver<Option<Arc<str>>> {
         self.outage.subscribe()
     }
@@ -72,7 +73,7 @@ impl ProxyHealth {
             .expect("the health owns the sender");
     }
 
-    /// Number of successful connections, to be compared with a later failure.
+    /// Number of successful connections. It is the argument `before` of [`Proxy::record_error`].
     pub(crate) fn connections(&self) -> u64 {
         self.connections.load(Relaxed)
     }
@@ -113,7 +114,8 @@ impl Proxy {
         }
     }
 
-    /// Replaces the result of an exchange with an HTTP proxy by a failure if the proxy did not get a response from the server.
+    /// Replaces the result of an exchange with an HTTP proxy by a failure if the proxy did not get a response from the
+    /// server.
     pub(crate) fn check_exchange(self: &Arc<Self>, exchanged: &mut ExchangeResult) {
         let health = self.health();
         let failure = match &exchanged.result {
@@ -158,7 +160,7 @@ impl Proxy {
         ))
     }
 
-    /// Records that the proxy could not be used, and decides what this means for the request. `before`: the number of
+    /// Records that the proxy could not be used, and decides which failure the request has. `before` is the number of
     /// successful connections when the attempt began.
     pub(crate) fn record_error(self: &Arc<Self>, error: ProxyError, before: u64) -> Failure {
         let health = self.health();

@@ -1,7 +1,8 @@
-//! HTTP proxies: CONNECT (RFC 9110, 9.3.6) for `https` URLs, and responses to `http` URLs that come from the proxy itself.
+//! HTTP proxies: opens tunnels for `https` URLs with CONNECT (RFC 9110, 9.3.6), and recognises responses that the proxy
+//! itself made to requests for `http` URLs.
 //!
-//! Neither has a time limit of its own here; a tunnel is opened within the limits of `connection/connect.rs`, and a response
-//! is received by `http/exchange.rs`.
+//! The functions here have no time limit. The limits for a tunnel are in `connection/connect.rs`, and those for a
+//! response in `http/exchange.rs`.
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
@@ -16,8 +17,8 @@ const MAX_PHRASE: usize = 80;
 
 const PROXY_AUTHENTICATION_REQUIRED: u16 = 407;
 
-/// Errors of Squid (header `X-Squid-Error`) that mean that the server could not be reached, or that the rules of the proxy
-/// do not allow it. Other errors are stored like a response of the server.
+/// Errors of Squid (header `X-Squid-Error`) that mean that the server could not be reached, or that the rules of the
+/// proxy do not allow it. Other errors are stored like a response of the server.
 const SQUID_ERRORS: &[(&str, &str)] = &[
     ("ERR_DNS_FAIL", COULD_NOT_CONNECT),
     ("ERR_CONNECT_FAIL", COULD_NOT_CONNECT),
@@ -33,14 +34,14 @@ const REFUSES: &str = "the rules of the proxy do not allow a connection to this 
 #[derive(Debug, PartialEq)]
 pub(crate) enum ConnectError {
     Proxy(ProxyError),
-    /// The proxy works, but could not reach the server, or does not want to.
+    /// The proxy works, but could not connect to the server, or its rules do not allow it.
     Server(Failure),
     /// The proxy closed the connection without an answer.
     Closed,
 }
 
-/// Asks the proxy for a tunnel to `authority` (`host:port`). Afterwards the stream leads to the server. The head of the
-/// request is seen by the proxy only.
+/// Asks the proxy for a tunnel to `authority` (`host:port`). Afterwards the stream leads to the server. Only the proxy
+/// sees the head of this request.
 pub(crate) async fn connect<S>(
     stream: &mut S,
     authority: &str,
@@ -90,7 +91,7 @@ where
                 received.drain(..end);
                 scanned = 0;
             }
-            // The server speaks only after the TLS handshake has begun.
+            // In TLS the client sends first, so no bytes of the server can follow the answer yet.
             200..=299 if received.len() == end => return Ok(()),
             200..=299 => return Err(server("the proxy sent bytes after its answer to CONNECT")),
             status => return Err(refusal(status, &received, &answer.headers)),
@@ -102,7 +103,7 @@ fn server(problem: &str) -> ConnectError {
     ConnectError::Server(Failure::ConnectFailed(problem.to_owned()))
 }
 
-/// An answer to CONNECT other than success.
+/// The error for an answer to CONNECT that does not report success.
 fn refusal(status: u16, received: &[u8], headers: &Headers) -> ConnectError {
     if status == PROXY_AUTHENTICATION_REQUIRED {
         return ConnectError::Proxy(login_error(headers));
@@ -124,8 +125,9 @@ fn refusal(status: u16, received: &[u8], headers: &Headers) -> ConnectError {
     server(&format!("{clause} ({answer}{detail})"))
 }
 
-/// Recognises a response to an `http` URL that the proxy made itself: 407, and the errors of Squid that mean that it did not
-/// reach the server. `Ok`: the response is the server's, as far as can be known.
+/// Recognises a response to a request for an `http` URL that the proxy itself made. Such responses have status 407, or
+/// a Squid error that means that the proxy did not reach the server. `Ok`: the response is treated as a response of the
+/// server.
 pub(crate) fn check_response(status: u16, headers: &Headers) -> Result<(), ConnectError> {
     if status == PROXY_AUTHENTICATION_REQUIRED {
         return Err(ConnectError::Proxy(login_error(headers)));
@@ -147,7 +149,7 @@ fn squid_error(headers: &Headers) -> Option<&str> {
     (is_name && !name.is_empty()).then_some(name)
 }
 
-/// The meaning of a 407.
+/// The error for status 407.
 fn login_error(headers: &Headers) -> ProxyError {
     let schemes: Vec<_> = headers
         .texts("proxy-authenticate")
@@ -301,9 +303,10 @@ mod tests {
             "X-Squid-Error: ERR_ACCESS_DENIED 0",
             Some("do not allow a connection"),
         );
-        // The page is too large, or the response broke off: this is about one page, and is stored like a response.
+        // This error of Squid concerns one page: it is too large, or the response broke off. It is stored like a
+        // response.
         check(502, "X-Squid-Error: ERR_ZERO_SIZE_OBJECT 0", None);
-        // A page that was found is a page.
+        // A response with status 200 is stored, whatever error its header names.
         check(200, "X-Squid-Error: ERR_DNS_FAIL 0", None);
     }
 }

@@ -6,16 +6,18 @@
 //!               └─► http_connect.rs or socks5.rs: "connect me to this server"
 //! ```
 //!
-//! `connection/connect.rs` opens the connections; nothing here creates a socket. The user names the proxy, so the address
-//! guard does not check its address. What the guard checks of the servers behind it is described in `routes.rs`.
+//! `connection/connect.rs` opens the connections; nothing here creates a socket. The address guard does not check the
+//! address of a proxy, because the user named the proxy. `routes.rs` describes what the guard checks of the servers
+//! behind a proxy.
 //!
 //! - The login of a proxy is sent to the proxy only. It is in no archived request, log or message.
-//! - **A proxy that cannot be reached is not the fault of a server.** Its failures are [`Failure::ProxyDown`](crate::Failure::ProxyDown)
-//!   (the crawl waits) and [`Failure::ProxyUnusable`](crate::Failure::ProxyUnusable) (the crawl stops). A server that the
-//!   proxy cannot reach is a [`Failure::ConnectFailed`](crate::Failure::ConnectFailed).
+//! - **A proxy that cannot be reached is not the fault of a server.** If the proxy fails, the failure is
+//!   [`Failure::ProxyDown`](crate::Failure::ProxyDown) (the crawl waits) or
+//!   [`Failure::ProxyUnusable`](crate::Failure::ProxyUnusable) (the crawl stops). If the proxy cannot reach a server,
+//!   the failure is [`Failure::ConnectFailed`](crate::Failure::ConnectFailed).
 //!
-//! The section `[proxy_cache]` of the configuration is another matter: a Squid whose *cache* is read, with
-//! [`FetchRequest::cache`](crate::FetchRequest::cache).
+//! The section `[proxy_cache]` of the configuration is not about these proxies. It names a Squid whose *cache* is read
+//! ([`FetchRequest::cache`](crate::FetchRequest::cache)).
 
 mod bypass;
 mod dial;
@@ -35,14 +37,14 @@ pub use routes::{ProxyLookups, Route};
 pub(crate) use url::ProxyProtocol;
 pub use url::{ProxySetting, ProxyUrl};
 
-/// Why a proxy cannot be used. The texts are clauses about the proxy.
+/// Why a proxy cannot be used. The texts are parts of a sentence that begins with the proxy.
 #[derive(Debug, PartialEq)]
 pub(crate) enum ProxyError {
-    /// It wants a login, or rejects the one that it got.
+    /// The proxy wants a login, or rejects the one that it got.
     Login(String),
-    /// It does not speak the expected protocol.
+    /// The proxy does not speak the expected protocol.
     Protocol(String),
-    /// It cannot be reached, or the connection to it broke before it was asked for a server.
+    /// The proxy cannot be reached, or the connection to it broke before it was asked to connect to a server.
     Down(String),
 }
 

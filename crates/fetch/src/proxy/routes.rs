@@ -1,15 +1,15 @@
 //! Which proxy serves a URL, and who resolves the name of its host.
 //!
-//! | | the name is resolved by | the guard and the pause per address know |
+//! | URL or proxy | the name is resolved by | the guard and the pause per address know |
 //! |---|---|---|
 //! | no proxy, or a host in `no_proxy` | aranha | the address of the connection |
 //! | `socks5://` | aranha, which sends the address | the address of the connection |
 //! | `http://` | the proxy | the addresses that aranha's own look-up finds, if it finds any |
-//! | `socks5h://` | the proxy | nothing but addresses in URLs, unless `proxy_lookups = "require"` |
+//! | `socks5h://` | the proxy | only addresses in URLs, unless `proxy_lookups = "require"` |
 //!
-//! If a proxy resolves names, these hosts are refused unless `allow_private` is set: addresses that the guard refuses,
-//! and names that stand for no public host (`localhost`, `intranet`, `printer.local`). If aranha looks the name up as well,
-//! a name with any refused address is refused, because the proxy may choose that address.
+//! If a proxy resolves names, the guard still checks the addresses in URLs. It also refuses names that stand for no
+//! public host (`localhost`, `intranet`, `printer.local`), unless `allow_private` is set. If aranha looks up a name as
+//! well, the guard refuses the name if any of its addresses is refused, because the proxy may choose that address.
 
 use std::{net::SocketAddr, sync::Arc};
 
@@ -23,24 +23,25 @@ use crate::{FetchRequest, Options, Resolved};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ProxyLookups {
-    /// With `http://` proxies, if a name server answers. A name without an address here is requested all the same. Never
-    /// with `socks5h://`, which people use to keep names away from the local name servers.
+    /// aranha looks up names for `http://` proxies, if a name server answers. A name for which no address is found is
+    /// requested all the same. aranha never looks up names for `socks5h://` proxies, because people use them to keep
+    /// names away from the local name servers.
     #[default]
     Auto,
-    /// Always. A name without an allowed address here is not requested.
+    /// aranha always looks up the names. A name for which no allowed address is found is not requested.
     Require,
-    /// Never.
+    /// aranha never looks up the names.
     Never,
 }
 
 /// How a request for a URL reaches its server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Route {
-    /// To one of these addresses: directly, or through a proxy that gets addresses.
+    /// The request goes to one of these addresses, directly or through a proxy that takes addresses.
     Addresses(Resolved),
-    /// Through a proxy that resolves the name itself. `known`: the addresses that the name has here, if it was looked up.
+    /// The request goes through a proxy that resolves the name itself.
     Name {
-        /// Not necessarily the address to which the proxy connects.
+        /// The addresses that aranha has found, if it looked up the name. The proxy may connect to another address.
         known: Option<Resolved>,
     },
 }
@@ -182,7 +183,7 @@ impl Routes {
         }
     }
 
-    /// The most that any URL requires of the name servers of this machine.
+    /// The strictest requirement of any URL on the name servers of this machine.
     pub(crate) fn strictest_lookup(&self) -> NameLookup {
         let schemes = [&self.http, &self.https];
         let behind = schemes.map(|proxy| match proxy {

@@ -1,6 +1,6 @@
 //! SOCKS5 (RFC 1928) with the login by user and password (RFC 1929).
 //!
-//! [`greet`] is about the proxy, and [`connect`] about a server. Neither has a time limit of its own.
+//! [`greet`] logs in at the proxy, and [`connect`] asks it to connect to a server. Neither has a time limit of its own.
 
 use std::net::IpAddr;
 
@@ -35,7 +35,7 @@ pub(crate) enum Target<'a> {
     Name(&'a str),
 }
 
-/// Agrees on a login with the proxy.
+/// Agrees on a login method with the proxy, and logs in.
 pub(super) async fn greet<S>(stream: &mut S, login: Option<&Login>) -> Result<(), ProxyError>
 where
     S: AsyncRead + AsyncWrite + Unpin,
@@ -149,7 +149,7 @@ where
     Ok(())
 }
 
-/// A code of RFC 1928, 6, as a clause.
+/// Describes a code of RFC 1928, 6, as a part of a sentence.
 fn explain(code: u8) -> String {
     let clause = match code {
         1 => "the proxy could not connect to the server",

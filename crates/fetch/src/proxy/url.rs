@@ -24,8 +24,8 @@ pub enum ProxySetting {
     Variable(String),
 }
 
-/// The URL of a proxy: `http://HOST:PORT`, `socks5://HOST` or `socks5h://HOST`, with `USER:PASSWORD@` before the host if the
-/// proxy wants a login.
+/// The URL of a proxy: `http://HOST:PORT`, `socks5://HOST` or `socks5h://HOST`, with `USER:PASSWORD@` before the host
+/// if the proxy wants a login.
 ///
 /// `Display` is the URL without the login.
 #[derive(Clone, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub(crate) enum ProxyProtocol {
     Socks5h,
 }
 
-/// User and password at a proxy.
+/// User and password for a proxy.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Login {
     pub(crate) user: String,
@@ -101,7 +101,8 @@ impl ProxySetting {
             .map_err(|problem| format!("{place}: {problem}"))
     }
 
-    /// Makes the path of `@FILE` absolute. It is relative to `folder`.
+    /// Makes the path of a reference `@FILE`, which is relative to `folder`, absolute. `None` if the text is no such
+    /// reference.
     pub fn resolve_path(text: &str, folder: &Path) -> Option<String> {
         let path = std::path::absolute(folder.join(text.trim().strip_prefix('@')?)).ok()?;
         Some(format!("@{}", path.to_str()?))
@@ -139,7 +140,8 @@ impl<'de> Deserialize<'de> for ProxySetting {
 }
 
 impl ProxyUrl {
-    /// Reads a URL. A text without a scheme is an HTTP proxy, as for curl and wget. The error contains no secret.
+    /// Reads a URL. A text without a scheme names an HTTP proxy, as it does for curl and wget. The error contains no
+    /// secret.
     fn parse(text: &str) -> Result<ProxyUrl, String> {
         if text.contains(HIDDEN) {
             return Err(format!(

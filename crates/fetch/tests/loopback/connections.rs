@@ -83,7 +83,7 @@ async fn a_request_over_a_new_connection_is_not_repeated() {
     assert_eq!(server.requests().len(), 1);
 }
 
-/// After a part of the response has arrived, the request is not repeated: it may have had side effects, and the
+/// After a part of the response has arrived, the request is not repeated, because it may have had side effects and the
 /// received bytes must be kept.
 #[tokio::test]
 async fn a_connection_that_breaks_inside_a_response_is_not_retried() {

@@ -144,7 +144,6 @@ async fn outcomes_of_a_lookup() {
     }
 }
 
-/// The name and eleven aliases are queried, each for A and for AAAA records.
 /// The addresses before a malformed record are used (Castillo A.2.3).
 #[tokio::test]
 async fn addresses_before_a_malformed_record_are_used() {
@@ -165,6 +164,7 @@ async fn a_lost_packet_is_sent_again() {
     assert!(fetcher(options).resolve("lossy.example").await.is_ok());
     assert_eq!(queries.lock().unwrap().len(), 4, "A and AAAA, twice");
 }
+/// The name and eleven aliases are queried, each for A and for AAAA records.
 
 #[tokio::test]
 async fn a_circular_alias_chain_is_abandoned() {

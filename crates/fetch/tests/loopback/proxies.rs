@@ -19,10 +19,10 @@ use crate::scripted_server::{Server, ServerAction, canon, fetcher, options, send
 
 const HELLO: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
-/// A proxy that forwards every connection to one server, whatever it is asked for.
+/// A proxy that forwards every connection to one server, even if it was asked to connect to another.
 pub(crate) struct Relay {
     pub(crate) address: SocketAddr,
-    /// What it was asked for: heads of CONNECT requests, or SOCKS requests without the port.
+    /// The requests that it received: heads of CONNECT requests, or SOCKS requests without the port.
     asked: Arc<Mutex<Vec<String>>>,
     /// The addresses from which the clients connected.
     clients: Arc<Mutex<Vec<IpAddr>>>,
@@ -112,7 +112,7 @@ pub(crate) fn setting(text: &str) -> ProxySetting {
     ProxySetting::parse(text).unwrap()
 }
 
-/// Options with this proxy, `{}` being its address. Names are not looked up.
+/// Options with this proxy. `{}` in `url` is replaced by the address of the proxy. Names are not looked up.
 pub(crate) fn through(url: &str, proxy: SocketAddr) -> Options {
     Options {
         proxy: setting(&url.replace("{}", &proxy.to_string())),
@@ -125,7 +125,7 @@ pub(crate) fn through(url: &str, proxy: SocketAddr) -> Options {
     }
 }
 
-/// Fetches a URL like the engine: the route first.
+/// Fetches a URL in the way the engine does: determines the route, then sends the request.
 pub(crate) async fn get(fetcher: &Fetcher, session: &mut FetchSession, url: &str) -> Fetched {
     let url = canon(url);
     let request = match fetcher.route(&url).await.unwrap() {
@@ -226,7 +226,7 @@ async fn https_urls_go_through_a_tunnel_that_the_proxy_opens() {
                 fetched.certificate_error.is_some(),
                 "the server's own certificate is checked"
             );
-            // The archive has what the server received and sent, nothing of the proxy.
+            // The archive contains what the server received and sent. It contains nothing that only the proxy saw.
             assert_eq!(text(&fetched.response), HELLO);
             assert!(
                 text(&fetched.request)
@@ -306,7 +306,7 @@ async fn the_guard_checks_what_is_known_of_a_server_behind_a_proxy() {
                 let url = canon(&format!("{scheme}://{host}/"));
                 let refused = fetcher.route(&url).await.unwrap_err();
                 assert_eq!(refused.code(), "address-refused", "{protocol} {url}");
-                // The function that connects checks again.
+                // The function that opens connections checks the address again.
                 let address = url.host().trim_matches(['[', ']']).parse().unwrap();
                 for request in [
                     FetchRequest::new(&url, address),
@@ -346,7 +346,7 @@ async fn the_guard_checks_what_is_known_of_a_server_behind_a_proxy() {
         assert_eq!(refused.code(), "name-refused", "{host}");
         assert!(refused.to_string().contains("--allow-private"), "{refused}");
     }
-    // An address of the name that became known since is checked, too.
+    // If an address of the name is known when the request is sent, it is checked too.
     let url = canon("http://example.org/");
     let fetched = fetcher
         .fetch(
@@ -384,7 +384,7 @@ async fn source_addresses_are_used_for_connections_to_the_proxy() {
     assert_eq!(*proxy.clients.lock().unwrap(), [source]);
 }
 
-/// As `the_download_rate_is_limited_over_all_connections`, through a proxy.
+/// Like `the_download_rate_is_limited_over_all_connections`, but through a proxy.
 #[tokio::test]
 async fn the_download_rate_is_limited_through_a_proxy() {
     let body = vec![b'x'; 300_000];

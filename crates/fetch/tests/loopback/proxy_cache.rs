@@ -40,7 +40,7 @@ async fn requests_to_a_proxy_have_the_absolute_form_and_share_a_connection() {
     )
     .await;
     assert_eq!(&first.result.unwrap().body[..], b"hello");
-    // The address of the proxy is not that of the server.
+    // The address of the proxy is not reported as the address of the server.
     assert_eq!(first.address, None);
     let second = get(&fetcher, &mut session, &proxy, "http://example.com/").await;
     assert!(second.result.is_ok() && second.timings.reused);

@@ -1,5 +1,5 @@
-//! Tests of proxies that are down, stall, break off, or reject the login. Where the clock is paused, durations are exact and
-//! take no real time.
+//! Tests of proxies that are down, stall, break off, or reject the login. Where the clock is paused, durations are
+//! exact and take no real time.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -90,7 +90,7 @@ async fn requests_can_wait_until_the_proxy_can_be_reached_again() {
 /// One connection in hundreds may fail. As long as others succeed, no outage begins.
 #[tokio::test(start_paused = true)]
 async fn a_single_failure_beside_successes_is_no_outage() {
-    // The first connection is not greeted, the second is.
+    // The proxy does not answer the greeting of the first connection, but answers that of the second.
     let greeting = vec![ServerAction::Send(vec![5, 0]), ServerAction::Hold];
     let proxy = Server::start(vec![vec![ServerAction::Hold], greeting]).await;
     let fetcher = fetcher(limits(through("socks5h://{}", proxy.address)));
@@ -197,7 +197,7 @@ async fn servers_that_the_proxy_does_not_reach_fail_alone() {
     assert!(next.result.is_ok());
 }
 
-/// A proxy that was named with the wrong scheme.
+/// The proxy is not of the configured kind. The message says so, and names the scheme for a SOCKS5 proxy.
 #[tokio::test]
 async fn another_kind_of_server_is_named() {
     let silent = || vec![ServerAction::ReadRequest];
@@ -297,7 +297,7 @@ async fn a_stall_at_every_byte_of_the_proxys_answers_ends_in_time() {
     }
 }
 
-/// As above, but the proxy closes the connection.
+/// Like the test above, but the proxy closes the connection instead of stalling.
 #[tokio::test]
 async fn an_end_at_every_byte_of_the_proxys_answers_is_a_failure() {
     let socks = [&[5, 2, 1, 0][..], &[5, 0, 0, 1, 127, 0, 0, 1, 0, 80]].concat();

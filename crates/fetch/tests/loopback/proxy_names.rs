@@ -25,7 +25,7 @@ const HTTP: &str = "http://127.0.0.1:9";
 const SOCKS: &str = "socks5://127.0.0.1:9";
 const SOCKS_NAMES: &str = "socks5h://127.0.0.1:9";
 
-/// The route to a host: `to ADDRESSES`, `by name`, `by name, ADDRESSES`, or the code of the failure.
+/// The route to a host as a text: `to ADDRESSES`, `by name`, `by name, ADDRESSES`, or the code of the failure.
 async fn route(fetcher: &Fetcher, host: &str) -> String {
     let list = |addresses: &[IpAddr]| {
         let shown: Vec<_> = addresses.iter().map(ToString::to_string).collect();
@@ -104,7 +104,7 @@ async fn names_are_looked_up_as_the_proxy_and_the_option_say() {
     }
 }
 
-/// The proxy may choose any address of a name, so one refused address is enough.
+/// The proxy may choose any address of a name. So the name is refused if one of its addresses is refused.
 #[tokio::test]
 async fn a_name_with_a_refused_address_is_refused() {
     let (server, _) = dns::start().await;
@@ -127,14 +127,15 @@ async fn a_name_with_a_refused_address_is_refused() {
         route(&fetcher(strict(HTTP)), "intranet").await,
         "name-refused"
     );
-    // The name server could refuse the name, but it is not asked.
+    // The look-up of this name would find a refused address, but with this proxy no name server is queried.
     assert_eq!(
         route(&fetcher(strict(SOCKS_NAMES)), "meta.example").await,
         "by name"
     );
 }
 
-/// A network in which only the proxy reaches name servers: a few look-ups time out, then none waits any more.
+/// In this network, only the proxy reaches name servers. Three look-ups time out; then the circuit breaker opens, and
+/// no request waits any more.
 #[tokio::test(start_paused = true)]
 async fn without_an_answer_from_name_servers_the_proxy_alone_resolves_names() {
     let silent = UdpSocket::bind("127.0.0.1:0").await.unwrap();
@@ -153,12 +154,12 @@ async fn without_an_answer_from_name_servers_the_proxy_alone_resolves_names() {
     }
     assert_eq!(begun.elapsed().as_secs(), 30, "three look-ups wait");
     assert!(fetcher.watch_dns_outage().borrow().is_some());
-    // Wildcard tests do not wait, either.
+    // Names that are invented to detect wildcard domains do not wait, either.
     let invented = fetcher
         .resolve_like(&canon("http://a.example/"), "zzz.example")
         .await;
     assert_eq!(invented, None);
-    // With a proxy that gets addresses, look-ups are necessary.
+    // A proxy that takes addresses needs look-ups, so they are not skipped.
     let direct = crate::scripted_server::fetcher(Options {
         proxy: ProxySetting::parse(SOCKS).unwrap(),
         ..options
@@ -167,7 +168,7 @@ async fn without_an_answer_from_name_servers_the_proxy_alone_resolves_names() {
     assert_eq!(route(&direct, "a.example").await, "dns-timeout");
 }
 
-/// When name servers answer again, the guard gets addresses again.
+/// When the name servers answer again, aranha looks up names again and the guard checks their addresses.
 #[tokio::test]
 async fn addresses_are_used_again_after_an_outage_of_the_name_servers() {
     let silent = UdpSocket::bind("127.0.0.1:0").await.unwrap();

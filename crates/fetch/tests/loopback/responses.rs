@@ -33,8 +33,8 @@ async fn run(options: &Options, actions: Vec<ServerAction>) -> (Fetched, FetchSe
     (fetched, session)
 }
 
-/// Sends the response in one piece, then again byte by byte. The outcome must be the same, and the recorded bytes must
-/// be the sent bytes.
+/// Sends the response in one piece, and in a second fetch byte by byte. The outcome must be the same, and the recorded
+/// bytes must be the sent bytes.
 async fn check_with(options: &Options, wire: &[u8], end: Option<ServerAction>, expected: &str) {
     let pieces = wire
         .iter()

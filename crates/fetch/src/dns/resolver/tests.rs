@@ -541,7 +541,7 @@ proptest! {
             .expect("the runtime starts");
         runtime.block_on(async {
             let resolver = resolver(|options| options.dns_cache = 8);
-            // When the servers last had this address in their answer for this name.
+            // For each name and address, the last time at which the servers' answer for the name contained the address.
             let mut last_valid: HashMap<(String, IpAddr), i64> = HashMap::new();
             let update = |last_valid: &mut HashMap<(String, IpAddr), i64>, now: i64| {
                 for (name, answer) in &*lock(&resolver.servers.answers) {

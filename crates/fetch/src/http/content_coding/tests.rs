@@ -145,7 +145,7 @@ fn a_truncated_body_yields_its_beginning() {
     }
 }
 
-/// A stored block with five bytes, then a block of an invalid type.
+/// The body consists of a stored block with five bytes and a block of an invalid type.
 #[test]
 fn a_corrupt_body_yields_the_data_before_the_fault() {
     let deflated = b"\x00\x05\x00\xfa\xffhello\x07";

@@ -17,15 +17,15 @@ use crate::{
     limits::memory_budget::{MAX_UNBUDGETED, MAX_UNPOOLED, MemoryBudget},
 };
 
-/// Maximum size of the part of a body that stays in memory, unless the body is a text, of which the page reader reads
-/// up to `max_decoded` bytes.
+/// Maximum size of the part of a body that stays in memory. For a text the maximum is `max_decoded` if that is larger,
+/// because the page reader reads that much of a text.
 const MAX_IN_MEMORY: u64 = 32 << 20;
 
 /// The bytes beyond the part in memory are written to the file in blocks of about this size.
 const BLOCK_SIZE: usize = 1 << 20;
 
-/// The number of bytes of a body that stay in memory. At most the half of the memory budget that received bodies
-/// share, and unlimited if large bodies have no folder.
+/// How many bytes of a body stay in memory. The maximum is the half of the memory budget that received bodies share.
+/// Without a folder for large bodies there is no maximum.
 pub(super) fn max_in_memory(options: &Options, memory: &MemoryBudget, media_type: &str) -> u64 {
     if options.spool_folder.is_none() {
         return u64::MAX;
