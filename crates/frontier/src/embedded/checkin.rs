@@ -39,8 +39,9 @@ impl Embedded {
         Ok(replies)
     }
 
-    /// Write the links that were gathered since `start` to the journal. Then write the next part of the link run in progress. The more
-    /// links the check-ins since `start` contained (`links`), the larger is this part.
+    /// Write the links that were gathered since `start` to the journal. Then write the next part of the link run in
+    /// progress. `links` is the number of links in the check-ins since `start`. The more there are, the larger is that
+    /// part.
     pub(super) fn write_links(
         &mut self,
         now: i64,

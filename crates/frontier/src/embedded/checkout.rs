@@ -5,7 +5,8 @@ use crate::Lease;
 use crate::sites::checkout::{MAX_RECLAIMED, MIN_FLUSH_INTERVAL, examined};
 use crate::store_error::StoreError;
 
-/// One flush step writes `FLUSH_LINKS` gathered links, and one call makes at most `MAX_FLUSH_STEPS` steps.
+/// While no site is due, a check-out writes gathered links to a link run, so that their sites become due. It writes
+/// `FLUSH_LINKS` links in one step, and makes at most `MAX_FLUSH_STEPS` steps.
 const FLUSH_LINKS: usize = if cfg!(test) { 2 } else { 2000 };
 const MAX_FLUSH_STEPS: usize = 10;
 
@@ -54,8 +55,8 @@ impl Embedded {
             .write(&core.store, &mut core.totals, now, FLUSH_LINKS)
     }
 
-    /// Whether to write gathered links now: if a link run is being written, if the last flush was long enough ago, or
-    /// if no site is leased or due.
+    /// Whether to write gathered links now. True while a link run is being written. Otherwise gathered links are
+    /// written when `MIN_FLUSH_INTERVAL` has passed since the last flush, or at once if no site is leased or due.
     fn should_flush(&self, now: i64, no_leases: bool) -> bool {
         let recent = self
             .last_flush

@@ -1,4 +1,4 @@
-//! Opens the database: for the writer, which creates the tables of `schema.sql`, and for readers, also while the writer
+//! Opens the database. The writer creates the tables of `schema.sql`. Readers can open the database while the writer
 //! has it open.
 
 use std::io;
@@ -52,8 +52,8 @@ pub(super) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
     Ok(db)
 }
 
-/// Fail if link runs exist in `frontier.runs`. Their links are stored nowhere else, and a new database would remove the
-/// files, because it does not list them.
+/// Fail if link runs exist in `frontier.runs`. The links are stored nowhere else. An engine with a new database would
+/// remove the files, because the database does not list them.
 fn refuse_beside_runs(path: &Path) -> Result<(), StoreError> {
     let folder = path.with_extension("runs");
     let files = match std::fs::read_dir(&folder) {

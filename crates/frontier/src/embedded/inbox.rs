@@ -2,8 +2,8 @@
 //!
 //! Links are gathered ([`Gather`]) until there are enough for a link run. Then they are sorted by site and written in
 //! steps of a few thousand links. Each step creates the rows of new sites and makes idle sites due, in the transaction
-//! of its caller. The file itself is not part of a transaction: until it is complete and synced, it can be written
-//! again from the journal. Merging is in `merge.rs`.
+//! of its caller. The file itself is not part of a transaction. After a crash, a file that was not complete and synced
+//! is written again from the journal. Merging is in `merge.rs`.
 
 use std::path::PathBuf;
 
@@ -108,7 +108,7 @@ impl Inbox {
         Ok(())
     }
 
-    /// Remove files that the database does not list.
+    /// Remove files in the folder of link runs that the database does not list.
     fn remove_unnamed_files(&mut self, store: &SqliteStore) -> Result<(), StoreError> {
         let runs = &self.runs;
         let is_named = |path: &PathBuf| runs.iter().any(|run| store.run_path(run.id) == *path);
@@ -175,8 +175,8 @@ impl Inbox {
         store.journal_append(&mut self.outbox.gather, start, block)
     }
 
-    /// Write links of the link run in progress: twice as many as were just gathered (`links`), so that it is complete
-    /// before enough links for the next one are gathered.
+    /// Write the next links of the link run in progress. Writes twice as many links as were just gathered (`links`), so
+    /// that the link run is complete before there are enough links for the next one.
     pub(super) fn write_in_pace(
         &mut self,
         store: &SqliteStore,

@@ -6,13 +6,15 @@
 //!
 //! ```text
 //! blocks     each in the envelope of codec.rs
-//!   text     per site: varint number of links; per link: varint run (number of its level 0 link run, minus that of
-//!            the previous link of the site), varint depth, hop, string path, string via
+//!   text     per site: varint number of links; per link: varint run (see below, minus the run of the previous link
+//!            of the site), varint depth, hop, string path, string via
 //!   fixed    per site: key of the site, then the path keys; 8 bytes each
 //! filter     Bloom filter of the sites, words of 8 bytes
 //! index      per block: key of its first site, offset; 8 bytes each
 //! trailer    offset of the filter, offset of the index, number of links, magic number; 8 bytes each
 //! ```
+//!
+//! The *run* of a link is the number of the link run to which the link was first written. Merging does not change it.
 //!
 //! Invariants: Sites are in ascending order. The links of a site are in ascending order of their runs. The links of a
 //! site may continue in the next blocks.

@@ -73,8 +73,8 @@ fn read_pid(file: &mut File) -> u32 {
 }
 
 impl Drop for Lock {
-    /// Closing the file would release the lock later if another thread is starting a process: until its `exec`, the new
-    /// process has a copy of the open file.
+    /// Releases the lock explicitly. Closing the file would not be enough while another thread starts a process. The
+    /// new process has a copy of the open file until its `exec`, and the copy would keep the lock.
     fn drop(&mut self) {
         let _ = flock(&self.file, FlockOperation::Unlock);
     }

@@ -34,8 +34,8 @@ use crate::store_error::StoreError;
 /// Number of link runs of a level that are merged into one link run of the next level.
 pub(super) const RUNS_PER_MERGE: usize = if cfg!(test) { 8 } else { 16 };
 /// Maximum number of link runs of a level that wait to be merged. At this number, check-ins wait until the merge of the
-/// level ends. The number is several times [`RUNS_PER_MERGE`], because many small link runs may be written while one large merge runs on a slow
-/// disk.
+/// level ends. The number is several times [`RUNS_PER_MERGE`], because many small link runs may be written while one
+/// large merge runs on a slow disk.
 const MAX_UNMERGED: usize = 4 * RUNS_PER_MERGE;
 /// Number of sites whose newest consumed link run is read by one query.
 const SITES_PER_QUERY: usize = 256;

@@ -26,8 +26,8 @@ pub(super) fn migrate(db: &Connection) -> Result<(), StoreError> {
     apply(db, MIGRATIONS)
 }
 
-/// Layout 5 has the tables of layout 4. Its pages may have hops that count more than one embedded
-/// resource in a row ([`Hop::Embed`](crate::Hop::Embed)), which programs for layout 4 cannot read.
+/// Layout 5 has the tables of layout 4. Its pages may have hops that count more than one embedded resource in a row
+/// ([`Hop::Embed`](crate::Hop::Embed)), which programs for layout 4 cannot read.
 #[expect(clippy::unnecessary_wraps, reason = "every migration has this type")]
 fn add_hops(_: &Connection) -> Result<(), StoreError> {
     Ok(())
@@ -63,7 +63,7 @@ fn apply(db: &Connection, migrations: &[Migration]) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Fail unless the database has a layout that can be read as it is: a reader cannot migrate it.
+/// Fail unless the database has a layout that can be read without a migration, because a reader cannot migrate it.
 pub(super) fn require_current(db: &Connection) -> Result<(), StoreError> {
     match layout(db)? {
         OLDEST_READABLE..=LAYOUT => Ok(()),

@@ -18,8 +18,8 @@
 //!   sequential. A crash before that loses nothing that was checked in.
 //!
 //! Read first: `schema.sql`, then `checkout.rs` and `checkin.rs`. A link to another site passes through `gather.rs`,
-//! `journal.rs`, `inbox.rs`, `link_runs.rs`, `link_run_file.rs` and `merge.rs`. What happens to a site and its pages is in
-//! `sites/`; `tables.rs` stores its rows and blocks.
+//! `journal.rs`, `inbox.rs`, `link_runs.rs`, `link_run_file.rs` and `merge.rs`. What happens to a site and its pages is
+//! in `sites/`; `tables.rs` stores its rows and blocks.
 
 mod checkin;
 mod checkout;

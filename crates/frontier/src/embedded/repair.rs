@@ -8,8 +8,8 @@ use super::Embedded;
 use crate::{FrontierError, PageRecord};
 
 impl Embedded {
-    /// Add page records, oldest first, to the history of a site. A site that is unknown is created. The pages get no next
-    /// visit: see [`crate::Frontier::make_all_due`].
+    /// Add page records, oldest first, to the history of a site. A site that is unknown is created. The pages get no
+    /// next visit (see [`crate::Frontier::make_all_due`]).
     pub fn restore(
         &mut self,
         site: &str,
@@ -21,7 +21,8 @@ impl Embedded {
         })
     }
 
-    /// Let pages of a site be fetched again, unconditionally and as soon as possible. Returns the number of pages found.
+    /// Let pages of a site be fetched again, unconditionally and as soon as possible. Returns the number of pages
+    /// found.
     pub fn refetch(
         &mut self,
         now: i64,

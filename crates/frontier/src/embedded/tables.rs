@@ -1,6 +1,8 @@
 //! The tables of `schema.sql`: all statements on sites and blocks. The writer and the readers use the same operations.
 //!
-//! A chain of blocks goes from newer to older ids. A block whose previous block is not older is damaged.
+//! In some tables the blocks of a site form a *chain*: the row of the site has the id of its newest block, and each
+//! block has the id of the block before it. Newer blocks have greater ids. A block whose previous block does not have a
+//! smaller id is damaged.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -31,7 +33,8 @@ pub(crate) struct Sqlite {
     pub(super) path: PathBuf,
     /// Name of this node.
     node: String,
-    /// Keys of the problem sites. Most visits end in order on sites without a problem, and need no statement then.
+    /// Keys of the problem sites. Most sites have no problem, so the end of a visit usually needs no statement on the
+    /// table.
     problem_keys: RefCell<HashSet<i64>>,
 }
 
@@ -46,8 +49,8 @@ impl Sqlite {
     }
 
     /// Sync all committed transactions to the disk. Syncing the write-ahead log is enough, because SQLite syncs the
-    /// database at every checkpoint. Opening and closing the log here is safe: closing a file releases all POSIX locks
-    /// that the process has on it, but SQLite takes no locks on the log.
+    /// database at every checkpoint. Opening and closing the log here does no harm. Closing a file releases all POSIX
+    /// locks that the process has on it, but SQLite takes no locks on the log.
     pub(super) fn sync(&self) -> Result<(), StoreError> {
         let mut log = self.path.as_os_str().to_owned();
         log.push("-wal");
@@ -120,8 +123,8 @@ impl Sqlite {
         )
     }
 
-    /// The next sites to lease, at most `count`: seed sites that were never visited, or, if there are none, the sites
-    /// that have waited longest.
+    /// Up to `count` sites to lease next. These are seed sites that were never visited. If there are none, they are the
+    /// sites that have waited longest.
     pub(super) fn sites_due(
         &self,
         now: i64,
@@ -148,10 +151,10 @@ impl Sqlite {
 
     /// Recompute `due` and `class` of all sites after the horizon changed.
     ///
-    /// The first statement is [`SiteRow::schedule`] in SQL. The horizon affects `due` only for sites that have retries,
-    /// revisits and nothing else. Sites that are already due need no change, so the statement uses the index to find
-    /// the few sites that are due later. The second statement is [`SiteRow::class`] in SQL. It scans the table, which
-    /// takes 0.15 s per million sites; with the index it took 4 s.
+    /// The first statement is [`SiteRow::schedule`] in SQL. The horizon affects `due` only for sites that have both
+    /// retries and revisits, and no other pages to fetch. Sites that are already due need no change, so the statement
+    /// uses the index to find the few sites that are due later. The second statement is [`SiteRow::class`] in SQL. It
+    /// scans the table, which takes 0.15 s per million sites; with the index it took 4 s.
     pub(super) fn sites_reschedule(&self, now: i64, horizon: i64) -> Result<(), StoreError> {
         self.run(
             "UPDATE sites SET due = max(free, iif(again_due <= ?2, min(again_due, later_due), later_due)) \

@@ -1,4 +1,5 @@
-//! The newest link run that each site has consumed, read in order of site keys for a merge.
+//! Reads the newest link run that each site has consumed (`embedded/link_runs.rs`), for a merge. The sites are read in
+//! order of their keys.
 
 use std::collections::VecDeque;
 
@@ -7,15 +8,16 @@ use crate::store_error::StoreError;
 /// Reads the newest consumed link run of each site, many sites at a time.
 #[derive(Debug, Default)]
 pub(crate) struct Consumed {
-    /// The sites of the last query that were not asked for yet, each with the newest link run that it has consumed.
+    /// The sites of the last query that the caller has not reached yet, each with the newest link run that it has
+    /// consumed.
     sites: VecDeque<(i64, i64)>,
     /// The last site of the last query.
     last: Option<i64>,
 }
 
 impl Consumed {
-    /// The newest link run that the site has consumed; 0 for an unknown site. The caller must ask for sites in ascending
-    /// order of their keys. `read` returns the next sites from a key on, in order of key.
+    /// The newest link run that the site has consumed; 0 for an unknown site. The caller must ask for sites in
+    /// ascending order of their keys. `read` returns the next sites, in order of their keys, from a given key on.
     pub(crate) fn of(
         &mut self,
         site: i64,

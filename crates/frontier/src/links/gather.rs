@@ -1,7 +1,8 @@
 //! Gathered links: links to other sites, in memory and in the journal (`journal.rs`), until there are enough for a link
 //! run.
 //!
-//! A link is gathered without a look-up (Viuva Negra 5.3; the sieve of Mercator, the DRUM of `IRLbot`). Its encoding:
+//! A link is gathered without a look-up (Viuva Negra 5.3; the sieve of Mercator, the DRUM of `IRLbot`). The *via* of a
+//! link is the URL of the page on which it was found. The encoding of a link:
 //!
 //! ```text
 //! name              string; needed if the site is new
@@ -20,7 +21,7 @@ use super::run_link::{RunLink, skip_str};
 use crate::codec::{BlockBuffer, Reader, put_str, put_varint};
 use crate::{External, Outside};
 
-/// Prefixes that give an origin when the name of the site is appended. In the encoding they are numbered from 1.
+/// Prefixes that give an origin when the name of the site is appended. The encoding numbers them from 1.
 const ORIGINS: [&str; 4] = ["https://", "http://", "https://www.", "http://www."];
 
 /// Keys and position of a gathered link.

@@ -1,5 +1,7 @@
 //! A block of a link run: links sorted by site. The layout is drawn in `embedded/link_run_file.rs`.
 //!
+//! The *run* of a link is the number of the link run to which it was first written ([`RunLink::run`]).
+//!
 //! Invariants: Sites are in ascending order. The links of a site are in ascending order of their runs. The links of a
 //! site may continue in the next blocks.
 
@@ -156,7 +158,7 @@ impl LinkBlockReader {
         self.at.0 >= self.text.len()
     }
 
-    /// Leave the current site. Between blocks there is none.
+    /// Leave the current site. There is no current site until the next one is read.
     pub(crate) fn leave_site(&mut self) {
         self.links.clear();
         self.site = None;

@@ -1,4 +1,4 @@
-//! Links that a writer sends: they are gathered, except those sent recently.
+//! Links that a writer sends to other sites. They are gathered, except those that were sent recently.
 
 use aranha_url::PathKey;
 

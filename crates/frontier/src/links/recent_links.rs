@@ -17,8 +17,8 @@ impl RecentLinks {
         }
     }
 
-    /// Empty the table. An unused table is left alone: the operating system has not yet assigned physical memory to its
-    /// zeroed pages, and for a small crawl never assigns most of it.
+    /// Empty the table. An unused table is not written to, because the operating system has not yet assigned physical
+    /// memory to its zeroed pages. For a small crawl it never assigns most of it.
     pub(crate) fn clear(&mut self) {
         if self.used {
             *self = RecentLinks::new(self.slots.len());
