@@ -283,8 +283,9 @@ fn pywb_replays_every_page() {
     );
 }
 
-/// Without a changed head, pywb would announce the length that the server announced, and a browser would wait for the
-/// rest of the body. Images are replayed as stored; texts are rewritten and get a new length.
+/// A truncated page is stored with the length of the stored body in its head. With the length that the server
+/// announced, a browser would wait for the rest of the body. The test uses images, because pywb replays them as stored;
+/// it rewrites texts and gives them a new length.
 #[test]
 fn pywb_replays_a_truncated_page_without_a_stall() {
     let folder = tempfile::tempdir().unwrap();

@@ -24,11 +24,11 @@ const MIN_MATCH: usize = 4;
 const MAX_MATCH: usize = 258;
 /// Gzip header: magic, deflate, no flags, no time, fastest, unknown system.
 const GZIP_HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255];
-/// A code word in the order of its output bits, and its length in bits.
+/// The bits of a code word in the order in which they are written, the first bit lowest, and the number of these bits.
 type Codeword = (u32, u32);
 
-/// The fixed literal and length codes (RFC 1951, 3.2.6), bit-reversed, because deflate writes Huffman codes highest bit
-/// first and everything else lowest bit first.
+/// The fixed literal and length codes (RFC 1951, 3.2.6). Their bits are reversed, because deflate writes the highest
+/// bit of a Huffman code first, and the lowest bit of everything else first.
 const SYMBOL_CODES: [Codeword; 288] = {
     let mut code = [(0, 0); 288];
     let mut symbol = 0;
@@ -95,9 +95,9 @@ impl ShortDeflater {
         put_trailer(&checksum, input.len(), packed);
     }
 
-    /// Appends a gzip member with the content `first` and `rest`. This compressor compresses `first`, of at most
-    /// [`MAX_SHORT`] bytes, and `compressor` compresses `rest`, of any length. `buffer` must have the size that
-    /// `compressor` requires for `rest`.
+    /// Appends one gzip member with the content of `first`, followed by that of `rest`. This compressor compresses
+    /// `first`, which has at most [`MAX_SHORT`] bytes; `compressor` compresses `rest`, which may have any length.
+    /// `buffer` must have the size that `compressor` requires for `rest`.
     pub(crate) fn compress_split(
         &mut self,
         first: &[u8],
@@ -197,9 +197,9 @@ impl ShortInput {
         u64::from_le_bytes(*eight.expect("the array is eight bytes longer than the input"))
     }
 
-    /// The next match at or after `from`. One read of eight bytes gives the groups of four bytes at five positions. A group that
-    /// extends beyond
-    /// the end of the input gives no match, because [`ShortInput::match_length`] stops at the end.
+    /// The next match at or after `from`. One read of eight bytes gives the groups of four bytes at five positions. A
+    /// group that extends beyond the end of the input gives no match, because [`ShortInput::match_length`] stops at the
+    /// end.
     fn next_match(&mut self, from: usize) -> Option<Match> {
         const POSITIONS: usize = 8 - MIN_MATCH + 1;
         let mut start = from.max(1); // position 0 has no earlier bytes to match

@@ -8,10 +8,10 @@
 //!   eight files of one level are merged into one file of the next level.
 //!
 //! Invariants:
-//! - [`DuplicateIndex::claim`] looks a payload up and assigns a ticket, the position in the order of writing, under one
-//!   lock. The writer writes in ticket order. Therefore an original comes before its revisit records in the same
-//!   volume, or is in a volume that was durable before the volume of the revisit record was created. No crash leaves a
-//!   revisit record without its original.
+//! - [`DuplicateIndex::claim`] looks up a payload and assigns a ticket under one lock. The ticket is the position of
+//!   the record in the order of writing, which the writer keeps. Therefore an original comes before its revisit records
+//!   in the same volume, or is in a volume that was durable before the volume of the revisit record was created. No
+//!   crash leaves a revisit record without its original.
 //! - An entry of a segment is used only if a record with that digest is found at its location. If a volume was moved
 //!   away, its payloads may be stored a second time; there is no other effect.
 //! - If the original is chunked and its payload is stored again without chunks, the new record replaces the original in

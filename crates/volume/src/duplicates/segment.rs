@@ -10,11 +10,11 @@
 //!     64         … further entries, sorted by digest
 //! ```
 //!
-//! The file `indexes/duplicates/FIRST-LAST.run` covers the volumes FIRST to LAST. They belong to one node. Its number
-//! is in the file name, not in the entries. A segment whose range lies within the range of another one was merged into
-//! it, and is removed at the next start. A look-up tests the Bloom filter, then finds the page of the file with the
-//! digest by interpolation search, which is fast because digests are uniformly distributed
-//! (docs/decisions/0004-duplicate-index.md).
+//! The file `indexes/duplicates/FIRST-LAST.run` covers the volumes FIRST to LAST, which one node has written. The
+//! number of the node is in the file name, not in the entries. A segment whose range lies within the range of another
+//! one was merged into it, and is removed at the next start. A look-up tests the Bloom filter. Then it finds the page
+//! of the file that can contain the digest by interpolation search, which is fast because digests are uniformly
+//! distributed (docs/decisions/0004-duplicate-index.md).
 
 use std::fs::File;
 use std::io::{self, BufReader, Read as _};

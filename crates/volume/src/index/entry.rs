@@ -5,8 +5,8 @@
 //! SURT YYYYMMDDhhmmss {"url": …, "mime": …, "status": …, "digest": …, "length": …, "offset": …, "filename": …}
 //! ```
 //!
-//! An [`IndexEntry`] has the values of a line. The encoder makes it while a volume is written; repair and `check` make
-//! it from the stored record ([`IndexEntry::of`]). Both entries must give the same line.
+//! An [`IndexEntry`] has the values of a line. The encoder makes the entry while a volume is written. Repair and
+//! `check` make it from the stored record ([`IndexEntry::of`]). Both ways must give the same line.
 
 use std::sync::Arc;
 

@@ -2,8 +2,9 @@
 //! order.
 //!
 //! The output of every step is limited, so a small body cannot expand without bound. Decoding never fails: if a part of
-//! the body cannot be decoded, the result ends before that part. A body that is not encoded, although the header says so,
-//! is returned unchanged. The crawl decodes in the same way (`aranha-fetch`), so that commands read what the crawl read.
+//! the body cannot be decoded, the result ends before that part. A body that is not encoded, although the header says
+//! so, is returned unchanged. The crawl decodes in the same way (`aranha-fetch`), so that commands read what the crawl
+//! read.
 
 use std::io::Read;
 
@@ -21,7 +22,8 @@ pub(crate) fn decode(content_encoding: &[u8], body: Vec<u8>, cap: usize) -> Vec<
             b"deflate" => decode_deflate(&body, cap).unless_not_encoded(body),
             b"br" => read(Brotli::new(body.as_slice(), 4096), cap).unless_not_encoded(body),
             b"zstd" if is_zstd(&body) => read(zstd_decoder(&body), cap).bytes,
-            // Without its magic number, a body is not encoded, although the header says so. Browsers accept this too.
+            // The body does not begin with the magic number of the coding, so it is not encoded. Browsers accept this
+            // too.
             b"" | b"identity" | b"gzip" | b"x-gzip" | b"zstd" => body,
             _ => return body,
         };
@@ -81,9 +83,9 @@ fn decode_deflate(body: &[u8], cap: usize) -> Decoded {
     }
 }
 
-/// Decodes until the end, the first error, or `cap` bytes of output. Returns whether the data are corrupt or incomplete;
-/// the output has all bytes before the fault. (The readers of flate2 drop what they decoded in the call that finds the
-/// fault.)
+/// Decodes until the end, the first error, or `cap` bytes of output. Returns whether the data are corrupt or
+/// incomplete. The output has all bytes before the fault. (The readers of flate2 are not used, because they lose the
+/// bytes that they decode in the same call that finds the fault.)
 fn inflate(body: &[u8], state: &mut Decompress, out: &mut Vec<u8>, cap: usize) -> bool {
     /// Free space in the output for each step.
     const STEP: usize = 64 << 10;
@@ -185,7 +187,7 @@ mod tests {
         }
     }
 
-    /// A stored block with five bytes, then a block of an invalid type.
+    /// The body consists of a stored block with five bytes and a block of an invalid type.
     #[test]
     fn a_corrupt_body_is_decoded_up_to_the_fault() {
         let deflated = b"\x00\x05\x00\xfa\xffhello\x07";

@@ -170,8 +170,8 @@ pub(crate) fn chunk_size(bytes: &[u8]) -> Option<(usize, usize)> {
     Some((size, end + 1))
 }
 
-/// Like [`chunk_size`], but the line may be longer and may end with a line feed alone. Some servers send such lines, and
-/// the fetch accepts them.
+/// Like [`chunk_size`], but the line may be longer and may end with a line feed alone. Some servers send such lines,
+/// and the fetch accepts them.
 fn lenient_chunk_size(bytes: &[u8]) -> Option<(usize, usize)> {
     const MAX_LINE: usize = 8 << 10;
     let end = memchr(b'\n', &bytes[..bytes.len().min(MAX_LINE + 1)])?;
@@ -218,8 +218,8 @@ pub(crate) fn dechunk(body: &[u8], cap: usize) -> (Vec<u8>, bool) {
     (payload, chunks.complete)
 }
 
-/// Whether a line has only white space, as the common readers define it: white space of Unicode, with the line decoded
-/// as UTF-8, or as ISO 8859-1 if it is not valid UTF-8.
+/// Whether a line has only white space, as the common readers define it. They decode the line as UTF-8, or as ISO
+/// 8859-1 if it is not valid UTF-8, and test for white space of Unicode.
 fn is_blank(line: &[u8]) -> bool {
     let is_space = |c: char| c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}');
     match std::str::from_utf8(line) {
@@ -297,8 +297,8 @@ mod tests {
             b"abcde"
         ));
         assert!(!is_chunked_form_of(b"3\r\nabc\r\n0\r\n\r\n", b"abcde"));
-        // Servers that end lines with a line feed alone. Other readers do not understand them, so the body is no
-        // original for duplicates.
+        // Some servers end lines with a line feed alone. Other readers do not understand such chunks, so the body
+        // cannot be an original for duplicates.
         let line_feeds = b"3\nabc\n2;x=y\nde\n0\n\n";
         assert_eq!(dechunk(line_feeds, 100), (b"abcde".to_vec(), false));
         assert!(!is_chunked_form_of(line_feeds, b"abcde"));

@@ -12,8 +12,8 @@ use crate::record::content_coding;
 use crate::record::digest;
 use crate::record::http;
 
-/// One WARC record. A resolved revisit record contains its original; the functions that return the body return that of
-/// the original.
+/// One WARC record. A resolved revisit record contains its original. The functions that return the body then return the
+/// body of the original.
 #[derive(Debug, Clone)]
 pub struct WarcRecord {
     fields: Vec<(String, String)>,
@@ -116,13 +116,13 @@ impl WarcRecord {
         length.unwrap_or(self.block.len() as u64)
     }
 
-    /// Whether only the first part of the body is in memory. [`crate::ArchiveReader::copy_body`] reads all of it. For a
-    /// resolved revisit record, whether this holds for the original.
+    /// Whether only the first part of the body is in memory. [`crate::ArchiveReader::copy_body`] reads all of it. A
+    /// resolved revisit record is partial if its original is.
     pub fn is_partial(&self) -> bool {
         self.body_record().rest.is_some()
     }
 
-    /// The record that has the body: for a resolved revisit record its original.
+    /// The record that has the body. For a resolved revisit record it is the original, otherwise this record.
     pub(crate) fn body_record(&self) -> &WarcRecord {
         self.original.as_deref().unwrap_or(self)
     }
@@ -190,7 +190,8 @@ impl WarcRecord {
         values
     }
 
-    /// The record whose HTTP head describes the body: for a resolved 304 response its original, otherwise this record.
+    /// The record whose HTTP head describes the body. For a resolved 304 response it is the original, otherwise this
+    /// record.
     pub(crate) fn describing_record(&self) -> &WarcRecord {
         match &self.original {
             Some(original) if self.http_status() == Some(304) => original,
@@ -231,7 +232,7 @@ impl WarcRecord {
         }
     }
 
-    /// Notes from where the record was read.
+    /// Stores the position from which the record was read.
     pub(crate) fn at(mut self, volume: VolumeId, offset: u64) -> Self {
         self.position = Some((volume, offset));
         self

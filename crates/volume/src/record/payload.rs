@@ -21,10 +21,11 @@ pub(crate) struct PayloadDigests {
 }
 
 impl PayloadDigests {
-    /// Hashes the exchange. A payload is excluded from duplicate detection if it is truncated, if it is empty or
-    /// shorter than `dedupe_minimum`, if other readers find the end of the head at another place, or if the body is
-    /// neither exactly the payload nor exactly the payload in chunks (because of another transfer coding, bytes beyond
-    /// `Content-Length`, trailers or malformed chunks).
+    /// Hashes the exchange. A payload is excluded from duplicate detection in each of these cases:
+    /// - It is truncated, empty, or shorter than `dedupe_minimum`.
+    /// - Other readers find the end of the head at another place.
+    /// - The body is neither exactly the payload nor exactly the payload in chunks. Reasons are another transfer
+    ///   coding, bytes beyond `Content-Length`, trailers, and malformed chunks.
     pub(crate) fn of(exchange: &Exchange, dedupe_minimum: usize) -> Self {
         let (head, body) = exchange.split();
         // Usually body and payload are the same slice of memory, so their bytes need not be compared.
@@ -60,10 +61,10 @@ impl PayloadDigests {
     }
 }
 
-/// Whether a response with its payload in the form `form` may become a revisit record of an original in the form
-/// `original`. Replay combines the new head with the stored body. A chunked body needs a head with
-/// `Transfer-Encoding: chunked`. A plain body works with such a head too, if it does not begin like a chunk, because
-/// readers then ignore that header.
+/// Whether a response may become a revisit record of an original. `form` is the form of the payload in the response,
+/// and `original` that in the original. Replay combines the new head with the stored body. A chunked body needs a head
+/// with `Transfer-Encoding: chunked`. A plain body works with such a head too if the body does not begin like a chunk,
+/// because readers then ignore that header.
 pub(crate) fn may_refer(form: PayloadForm, original: PayloadForm, payload: &[u8]) -> bool {
     match (form, original) {
         (PayloadForm::Plain, PayloadForm::Plain) | (PayloadForm::Chunked, PayloadForm::Chunked) => {

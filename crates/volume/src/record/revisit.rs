@@ -100,7 +100,7 @@ impl Revisit {
                 put_field(out, "WARC-Refers-To-Date", date.as_str());
             }
         }
-        // The position is unknown while the original is not yet written; then the field is left out.
+        // The position is unknown until the original is written. Until then the field is left out.
         if let Some((volume, offset)) = original.position.get() {
             let location = format!("{}:{offset}", u64::from(*volume));
             put_field(out, REFERS_TO_LOCATION, location.as_str());
