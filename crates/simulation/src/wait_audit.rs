@@ -1,8 +1,8 @@
 //! Measures how long sites wait from their due time to their visit, and checks that no site starves (KLWF; F7).
 //!
 //! Under KLWF (longest wait first) a due site waits only while all slots are taken, and only sites that were due
-//! earlier go first. So its wait is at most (visits begun since its due time / slots + 1) × the longest visit. If the
-//! wait is longer than this bound, the site starved. The audit needs a fixed amount of memory.
+//! earlier are visited before it. So its wait is at most (visits begun since its due time / slots + 1) × the longest
+//! visit. If the wait is longer than this bound, the site starved. The audit needs a fixed amount of memory.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -11,9 +11,9 @@ use std::time::Duration;
 const BUCKETS_PER_DOUBLING: u32 = 4;
 /// Number of buckets. They are enough for waits of several years.
 const BUCKETS: usize = 41 * BUCKETS_PER_DOUBLING as usize;
-/// A check-out that passes over a site is not counted as unfair until the site has been due for this time. Before that,
-/// the check-in of the site may not have been written yet. Also, a check-out examines a limited number of sites; if
-/// none of them has new links, the next call examines the others.
+/// A check-out that passes over a site is not counted as unfair until the site has been due for this time. There are
+/// two reasons. The check-in of the site may not have been written yet. A check-out also examines a limited number of
+/// sites; if none of them has new links, the next check-out examines others.
 const TOLERANCE_MS: i64 = 10_000;
 /// Resolution of the history of visits. Rounding can only lower the bound, so it hides no starved site.
 const HISTORY_STEP_MS: i64 = 10_000;

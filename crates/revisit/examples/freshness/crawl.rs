@@ -28,8 +28,8 @@ pub(crate) struct Measurements {
     pub(crate) freshness: f64,
     /// Like `freshness`, for inner pages only.
     pub(crate) inner_freshness: f64,
-    /// Days since the first change that the crawl has not seen (0 while the page is fresh), as a mean over pages and
-    /// time.
+    /// Age, averaged over all pages and time. The age of a page is the number of days since the first change that the
+    /// crawl has not seen, and 0 while the page is fresh.
     pub(crate) age: f64,
     /// Share of the time during which a page is stale, averaged over all pages with their importance as weight.
     pub(crate) staleness: f64,
@@ -108,7 +108,7 @@ impl<'a> Copies<'a> {
         count > seen as usize
     }
 
-    /// Adds to the sums a period in which a page was stale.
+    /// Adds a period in which a page was stale to the sums.
     fn add_stale(&mut self, page: usize, from: f64, to: f64) {
         let weight = f64::from(self.web.pages[page].weight);
         let begin = from.max(self.warm_up);
@@ -197,7 +197,7 @@ impl PolicyExperiment<'_> {
         self.at_intervals(&vec![pages as f64 / budget; pages])
     }
 
-    /// Simulates the best crawl with `budget` requests per day: the rate and importance of every page are known.
+    /// Simulates the best crawl with `budget` requests per day. It knows the rate and importance of every page.
     pub(crate) fn clairvoyant(&self, budget: f64) -> Measurements {
         let intervals = |price: f64| -> Vec<f64> {
             let best = |page: &ChangingPage| {

@@ -38,7 +38,8 @@ pub(crate) struct Saving {
     pub(crate) everything: Measurements,
     /// The crawl with `frequency` and rounds of the same length.
     pub(crate) same_round: Measurements,
-    /// The crawl with `frequency` and rounds of `shorter_round` days, the longest that give the same freshness.
+    /// The crawl with `frequency` and rounds of `shorter_round` days. This is the longest round at which `frequency`
+    /// reaches the freshness of `everything`.
     pub(crate) same_freshness: Measurements,
     pub(crate) shorter_round: f64,
 }
@@ -121,8 +122,8 @@ impl<'a> Study<'a> {
         }
     }
 
-    /// Comparison 3: daily rounds that skip sites with an unchanged entry page, and `selective` with rounds of such a
-    /// length that it makes as many requests.
+    /// Comparison 3. The first crawl has daily rounds and skips sites with an unchanged entry page. The second crawl
+    /// has the policy `selective`, and rounds of such a length that it makes as many requests as the first.
     pub(crate) fn selective(&self) -> (Measurements, Measurements) {
         let skipping = self
             .experiment
@@ -143,8 +144,8 @@ fn rounds(policy: Policy, days: f64) -> Options {
     }
 }
 
-/// Finds the value at which `above` changes from true to false, by bisection until both sides differ by at most the
-/// factor `within`. Returns the nearest values on both sides with their measurements.
+/// Finds the value at which `above` changes from true to false, by bisection. Stops when the values on both sides
+/// differ by at most the factor `within`, and returns both values with their measurements.
 fn calibrate(
     mut low: f64,
     mut high: f64,
