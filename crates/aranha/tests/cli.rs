@@ -1,4 +1,4 @@
-//! stdout, stderr and exit status of commands that need no crawl. `snapshots.rs` compares whole outputs.
+//! Tests stdout, stderr and exit status of commands that need no crawl. `snapshots.rs` compares whole outputs.
 
 mod command_line;
 mod help;

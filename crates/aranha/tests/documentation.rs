@@ -1,5 +1,5 @@
-//! README.md, docs/commands.md, docs/cookbook.md and the examples in help texts name only commands and flags that the binary has, and
-//! docs/commands.md describes all of them.
+//! Tests that README.md, docs/commands.md, docs/cookbook.md and the examples in help texts name only commands and flags
+//! that the binary has, and that docs/commands.md describes all of them.
 
 mod help;
 
@@ -9,7 +9,7 @@ use std::process::Command;
 
 use help::CommandHelp;
 
-/// Heading in docs/commands.md above the flags that several commands share and that their sections do not repeat.
+/// A heading in docs/commands.md. The flags below it are shared by several commands, whose sections do not repeat them.
 const COMMON_FLAGS: &str = "Common flags";
 
 /// A heading of a document and the text below it, up to the next heading.

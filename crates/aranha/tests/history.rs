@@ -123,7 +123,7 @@ fn a_time_selects_the_version_of_a_page() {
         "The spider sits in the web. two\n",
     );
     assert_eq!(text("2026-11-01"), wall);
-    // `10:00:00` stands for the whole second: the page was fetched 250 ms after 10:00:00.
+    // A time without milliseconds includes the whole second. The page was fetched at 10:00:00.250.
     assert_eq!(text("2026-11-01 10:00:00"), wall);
     assert_eq!(text("2026-11-01T13:00:00+03:00"), wall);
     assert_eq!(text("2026-11-02"), wall);

@@ -1,5 +1,5 @@
-//! Invalid input and unusable folders: an error with a hint, the right exit status, nothing on stdout, and no new folder.
-//! `snapshots.rs` compares the whole error messages.
+//! Tests of invalid input and unusable folders. The command prints an error with a hint, and nothing on stdout. It has
+//! the right exit status and creates no folder. `snapshots.rs` compares the whole error messages.
 
 mod process;
 mod support;
@@ -292,7 +292,7 @@ async fn a_locked_collection_can_be_read_but_not_crawled() {
     assert_status(&ended, 130);
     assert_eq!(String::from_utf8_lossy(&ended.stdout), "");
     assert_valid(&folder);
-    // SIGHUP, as when a terminal is closed.
+    // The kernel sends SIGHUP when a terminal is closed.
     let seen = lab.count();
     let mut second = BackgroundProcess::start(crawl(&lab, &folder, PAUSE));
     lab.wait_for_requests(seen + 20).await;

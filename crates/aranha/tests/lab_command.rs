@@ -1,4 +1,4 @@
-//! `aranha lab`: the command that it prints, and its report.
+//! Tests of `aranha lab` (the command that it prints, and its report) and of `aranha demo`.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -170,7 +170,7 @@ fn the_demo_is_interrupted_and_continued() {
         "{finished}"
     );
 
-    // Another collection is not taken for the demo's.
+    // The demo does not use a collection that it has not created.
     let other = folder.path().join("other");
     run(aranha()
         .args(["seed", "add", "https://example.org/", "-c"])

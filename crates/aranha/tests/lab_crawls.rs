@@ -23,8 +23,8 @@ fn url(lab: &Lab, request: &LoggedRequest) -> String {
     ))
 }
 
-/// Host of a request and URL of its page. A site has two hosts, with and without `www.`. A redirect from one to the
-/// other and the page itself have the same URL but different hosts.
+/// The host to which a request was sent, and the canonical URL of the page. A page has the same canonical URL with and
+/// without `www.`, so only the host distinguishes the request that is redirected from the request for the page.
 type HostAndUrl = (String, String);
 
 /// Number of requests for each page.
@@ -151,8 +151,8 @@ async fn an_interrupted_crawl_continues_where_it_stopped() {
     assert_eq!(twice, [], "no page is fetched twice");
 }
 
-/// `kill -9` at twenty random times: no page is lost, recorded pages are not fetched again, courtesy holds across the kills,
-/// and every volume is valid.
+/// Kills crawls with `kill -9` at twenty random times. No page is lost, recorded pages are not fetched again, courtesy
+/// holds across the kills, and every volume is valid.
 #[tokio::test(flavor = "multi_thread")]
 async fn twenty_kills_lose_no_recorded_page() {
     const KILLS: usize = 20;
@@ -234,8 +234,8 @@ async fn twenty_kills_lose_no_recorded_page() {
     assert!(repeats <= KILLS * 6 * 25, "{repeats}");
 }
 
-/// A panic in 1% of the visits and a page reader that never returns: the crawl ends in order with all other pages, and
-/// lists the problem sites.
+/// The visits to two sites panic, and the reader of one page never returns. The crawl ends in order with all other
+/// pages, and lists the problem sites.
 #[tokio::test(flavor = "multi_thread")]
 async fn faults_cost_only_the_pages_and_sites_that_they_hit() {
     const PROBLEM_SITES: [&str; 2] = ["site017.lab", "site123.lab"];

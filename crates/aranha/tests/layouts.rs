@@ -1,4 +1,4 @@
-//! Collections of earlier layouts, stored in `tests/corpus/collections`, open with this version.
+//! Tests that this version can open collections of earlier layouts, which are in `tests/corpus/collections`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -102,7 +102,7 @@ fn a_collection_of_layout_4_opens() {
     assert!(run(&collection, &["why", PAGE]).contains("site001.lab"));
     assert!(run(&collection, &["history", PAGE]).lines().count() >= 2);
     run(&collection, &["check"]);
-    // The lab does not run: the crawl finds no server, but it opens the collection for writing.
+    // The lab does not run, so the crawl finds no server. But it opens the collection for writing.
     let crawl = output(&collection, &["crawl", "--time", "1s", "-q"]);
     assert_eq!(crawl.status.code(), Some(4), "no seed can be fetched");
     run(&collection, &["check"]);

@@ -1,4 +1,4 @@
-//! `aranha listen`: requests over loopback, their responses, and the signals that are written.
+//! Tests of `aranha listen`: requests over loopback, their responses, and the signals that are written.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -53,7 +53,7 @@ fn a_filter_selects_crates_and_levels() {
     for part in ["TRACE", "aranha_frontier", "aranha_volume"] {
         assert!(!log.contains(part), "`{part}` in {log}");
     }
-    // The flag applies to one crawl: a new collection does not save it.
+    // The flag applies to one crawl, so it is not saved in a new collection.
     let saved = std::fs::read_to_string(collection.join("aranha.toml")).unwrap();
     assert!(!saved.contains("level"), "{saved}");
 }

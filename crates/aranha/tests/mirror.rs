@@ -243,8 +243,8 @@ fn an_export_contains_the_versions_of_its_date() {
     let read = |file: &str| std::fs::read_to_string(copy.join(file)).unwrap();
     assert!(read("2026-11-01/a.example/about/index.html").starts_with("first"));
     assert!(read("2026-11-04/a.example/about/index.html").starts_with("second"));
-    // For a 304 response and for a failed fetch the earlier version is exported. A page that is gone is not exported,
-    // and links to it lead to the web.
+    // If the latest fetch was a 304 response or failed, the version before it is exported. A page that is gone is not
+    // exported, and links to it lead to the web.
     assert!(read("2026-11-04/a.example/index.html").contains("href=http://a.example/gone"));
     assert!(copy.join("2026-11-04/b.example/index.html").exists());
     assert!(!copy.join("2026-11-04/a.example/gone").exists());
@@ -326,8 +326,9 @@ fn missing_requisites_are_reported_with_the_reason() {
     assert!(messages.contains(&line), "{messages}");
 }
 
-/// Strings in a script are relative to the page that loads it, also through another script; imports are relative to the
-/// script. Strings that lead to no exported file are kept.
+/// URLs in the strings of a script are relative to the page that loads the script. This also holds for a script that
+/// another script imports. The URL of an import is relative to the script that contains it. Strings that lead to no
+/// exported file are kept.
 #[test]
 fn links_in_scripts_lead_to_files() {
     let script = |text: &str| {

@@ -1,7 +1,8 @@
-//! Crawls through proxies (`fetch.proxy`): Debian's Squid for HTTP, and microsocks for SOCKS5. The servers are the lab's.
+//! Crawls through proxies (`fetch.proxy`): Debian's Squid for HTTP, and microsocks for SOCKS5. The servers are the
+//! lab's.
 //!
-//! The names of the lab exist only at its own DNS server. Squid knows them from a hosts file, so it stands for a proxy in a
-//! network with other name servers.
+//! Only the lab's own DNS server knows the names of the lab. Squid reads them from a hosts file. So it acts like a
+//! proxy in a network that has other name servers than the crawler.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -44,8 +45,8 @@ struct Proxy {
 }
 
 impl Proxy {
-    /// Squid with these lines before `http_access deny all`; `HERE` stands for its folder. It knows the names of the lab, and
-    /// stores nothing.
+    /// Starts a Squid with these lines before `http_access deny all`; `HERE` is replaced by its folder. It can resolve
+    /// the names of the lab, and caches nothing.
     fn squid(lab: Option<&Lab>, lines: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         // Squid started by root runs as another user.
@@ -70,14 +71,14 @@ impl Proxy {
         Self { daemon, folder }
     }
 
-    /// Squid that wants the login.
+    /// Starts a Squid that requires the login.
     fn squid_with_login(lab: &Lab) -> Self {
         let lines = "auth_param basic program /usr/lib/squid/basic_ncsa_auth HERE/users\n\
             auth_param basic children 1\nacl users proxy_auth REQUIRED\nhttp_access allow users\n";
         Self::squid(Some(lab), lines)
     }
 
-    /// microsocks on this port; with `login`, it wants the login.
+    /// Starts microsocks on this port. With `login`, it requires the login.
     fn microsocks(port: u16, login: bool) -> Self {
         assert!(
             Path::new(MICROSOCKS).exists(),
@@ -212,7 +213,7 @@ async fn a_web_is_crawled_through_squid() {
     let output = finish(crawl(&lab, &collection, &squid.url("http"))).await;
     assert_status(&output, 0);
     assert_complete(&lab, &collection);
-    // Names are also looked up here, so the pause is kept per address, too.
+    // aranha also looks up the names, so it keeps the pause per address, too.
     assert_eq!(lab.violations(PAUSE), []);
     let log = squid.log("access.log");
     let through = |method: &str| log.lines().filter(|line| line.contains(method)).count();
@@ -228,10 +229,10 @@ async fn a_web_is_crawled_through_squid() {
             !SECRETS.iter().any(|secret| record.contains(secret)),
             "{record}"
         );
-        // The address of the server is not known, and that of the proxy is not claimed.
+        // The address of the server is not known, and the address of the proxy is not recorded in its place.
         assert!(!record.contains("WARC-IP-Address"), "{record}");
         if record.contains("WARC-Type: response") {
-            // A response is stored as received. Squid adds a line to those that it can read.
+            // Responses are stored as received. Squid adds the header `Via` to the responses that it can read.
             let is_plain = record.contains("WARC-Target-URI: http://");
             assert_eq!(
                 record.contains("Via: 1.1 squid.example"),
@@ -277,7 +278,7 @@ async fn a_socks5_proxy_gets_the_addresses_that_the_archive_names() {
     assert_eq!(addresses, servers);
 }
 
-/// A network whose machines cannot resolve names: the proxy does.
+/// In this network only the proxy can resolve names.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_web_is_crawled_through_squid_without_name_servers() {
     let lab = Lab::start(Plan::small(7)).await.unwrap();
@@ -294,7 +295,7 @@ async fn a_web_is_crawled_through_squid_without_name_servers() {
     assert_status(&output, 0);
     assert_complete(&lab, &collection);
     assert_eq!(lab.questions(), []);
-    // The pause per site holds, whatever is known of addresses.
+    // The pause per site is kept even if no addresses are known.
     let per_site = |violation: &Violation| matches!(violation.scope, CourtesyScope::Site(_));
     assert!(!lab.violations(PAUSE).iter().any(per_site));
     assert!(
@@ -313,7 +314,7 @@ async fn a_crawl_waits_while_the_proxy_is_down() {
     let folder = tempfile::tempdir().unwrap();
     let collection = folder.path().join("crawl");
     let command = crawl(&lab, &collection, &proxy.url("socks5"));
-    // Requests in flight at the kill break off. They are repeated soon.
+    // When the proxy is killed, requests in flight break off. With these settings they are repeated soon.
     let retries = "[crawl]\ncheck_in_interval = \"100ms\"\npause_factor = 0\nidle_wait = \"5s\"\n\
         [retry]\nreset = [\"1s\", \"1s\"]\nserver_down = [\"1s\", \"1s\"]\nrobots_unreachable = [\"1s\", \"1s\"]\n";
     fs::write(collection.with_extension("settings.toml"), retries).unwrap();
@@ -365,7 +366,7 @@ async fn a_crawl_that_waits_for_the_proxy_can_be_interrupted() {
     kill_process(pid, Signal::INT).unwrap();
     let status = support::wait(child).await;
     assert_eq!(status.code(), Some(130));
-    // Without the wait, requests in flight would have 5 seconds to end.
+    // The request that waits for the proxy ends at once. Other requests in flight would have 5 seconds to end.
     assert!(
         began.elapsed() < Duration::from_secs(4),
         "{:?}",
@@ -434,7 +435,7 @@ fn a_wrong_proxy_is_noticed_before_anything_is_written() {
         ),
         (
             format!("socks5://{HOST}:{}", squid.daemon.port),
-            // Squid waits for a whole request.
+            // Squid waits for the end of an HTTP request, so it does not answer the greeting.
             "no answer to the SOCKS greeting within 10 s",
         ),
     ] {
@@ -476,7 +477,7 @@ fn a_wrong_proxy_is_noticed_before_anything_is_written() {
         assert!(text.contains(problem) && !text.contains("s3cret"), "{text}");
         assert!(!collection.exists());
     }
-    // An HTTP proxy is asked nothing before the first request.
+    // `check_proxies` only connects to an HTTP proxy, so the first request finds this problem.
     let wrong = format!("http://{HOST}:{}", socks.daemon.port);
     let output = crawl_one(&collection, "http://127.0.0.1:9/", &wrong)
         .output()
@@ -533,7 +534,7 @@ fn servers_that_a_proxy_does_not_reach_fail_with_a_reason() {
     }
 }
 
-/// The proxy has no page of the site, so nothing may be stored in its place.
+/// The error page comes from the proxy and not from the site, so nothing may be stored.
 #[test]
 fn error_pages_of_the_proxy_are_not_archived() {
     let squid = Proxy::squid(None, "http_access allow all\n");
@@ -554,7 +555,7 @@ async fn environment_variables_are_obeyed_and_named() {
     let collection = folder.path().join("crawl");
     let command = |collection: &Path| {
         let mut command = support::crawl(&lab, collection, "20ms");
-        // Without --quiet.
+        // Removes `--quiet`, so that notes are printed.
         let arguments: Vec<_> = command.get_args().map(std::ffi::OsStr::to_owned).collect();
         command = aranha();
         command.args(arguments.iter().filter(|argument| *argument != "--quiet"));
@@ -572,12 +573,12 @@ async fn environment_variables_are_obeyed_and_named() {
     assert!(stderr(&output).contains(&note), "{}", stderr(&output));
     let requests = squid.log("access.log").lines().count();
     assert!(requests > 50, "{requests}");
-    // The environment is not part of the collection.
+    // A proxy that an environment variable names is not stored in the collection.
     let stored = fs::read_to_string(collection.join("aranha.toml")).unwrap();
     assert!(!stored.contains("proxy"), "{stored}");
     assert_absent(&collection, &SECRETS);
 
-    // `none` connects directly.
+    // With `none`, the crawl connects directly.
     let direct = folder.path().join("direct");
     let mut without = command(&direct);
     without.args(["--proxy", "none"]);
@@ -589,7 +590,7 @@ async fn environment_variables_are_obeyed_and_named() {
     assert!(stored.contains("proxy = \"none\""), "{stored}");
 }
 
-/// A server on this machine is not asked of a proxy that only the environment names.
+/// If only an environment variable names a proxy, requests to servers on this machine are sent directly.
 #[test]
 fn loopback_is_reached_without_the_proxy_of_the_environment() {
     let site = scripted_site::ScriptedSite::start(|_, _, _| scripted_site::page("here"));

@@ -1,4 +1,4 @@
-//! Compares the output of the commands that read a collection with what the server sent.
+//! Tests of the commands that read a collection: compares their output with what the server sent.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -1,5 +1,5 @@
-//! Honest sites over HTTP and HTTPS, with redirects between the schemes and between twins: every page of the lab is fetched once,
-//! whatever scheme its links have.
+//! Tests of honest sites over HTTP and HTTPS, with redirects between the schemes and between twins. Every page of the
+//! lab is fetched once, whatever scheme its links have.
 
 mod support;
 

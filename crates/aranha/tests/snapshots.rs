@@ -195,7 +195,8 @@ fn run(folder: &Path, arguments: &[impl AsRef<str>]) -> String {
     let text = |bytes| {
         let text = String::from_utf8(bytes).unwrap();
         let text = text.replace('\r', "").replace(&own, "process [PID]");
-        // If the text has no line end, add one with a note: the next heading must begin on a new line.
+        // If the text has no line end, a note with a line end is added, because the next heading must begin on a new
+        // line.
         if text.is_empty() || text.ends_with('\n') {
             text
         } else {

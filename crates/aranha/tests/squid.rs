@@ -1,5 +1,5 @@
-//! Runs Debian's Squid with `aranha squid` as its helper (I5). Pages that its users request become signals. Squid
-//! serves its users even if the collection is removed or the helper is killed.
+//! Runs Debian's Squid with `aranha squid` as its helper (I5). A page that a user requests through Squid becomes a
+//! signal. Squid serves its users even if the collection is removed or the helper is killed.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -1,5 +1,5 @@
-//! Crawls of honest sites among hostile sites of every kind: all honest pages are fetched with courtesy, no refused address is
-//! contacted, traps cost few requests, and the crawl ends. `bench/zoo` does the same with many more sites.
+//! Crawls of honest sites among hostile sites of every kind. All honest pages are fetched with courtesy, no refused
+//! address is contacted, traps cost few requests, and the crawl ends. `bench/zoo` does the same with many more sites.
 
 mod support;
 
@@ -42,7 +42,7 @@ async fn honest_pages_are_fetched_among_hostile_sites() {
     let tally = lab.tally(&Crawler::default(), PAUSE);
     for (hazard, cost) in &tally.hazards {
         let most = match hazard.group() {
-            // All pages are real and distinct, so only the limit on the pages of a site ends the visits.
+            // All pages are real and distinct, so the visits end only at the limit on the pages of a site.
             _ if *hazard == Hazard::Crowd => 520,
             // The site has dozens of hosts, and robots.txt is requested from each.
             _ if *hazard == Hazard::Wildcard => 200,

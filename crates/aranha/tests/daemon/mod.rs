@@ -1,7 +1,8 @@
 //! Servers that a test starts: nginx, Apache, DNS servers. Each is one process on a free port. Dropping the value kills
 //! the process.
 //!
-//! nginx and Apache serve the folder `tree`. They have different addresses, because the courtesy pause is kept by address.
+//! nginx and Apache serve the folder `tree`. They have different addresses, because the courtesy pause is kept by
+//! address.
 
 #![allow(dead_code, reason = "every test file uses a part of this module")]
 #![allow(

@@ -19,7 +19,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 static CRAWLS: Semaphore = Semaphore::const_new(8);
 /// Time limit of a crawl. A crawl that takes longer is killed.
 const MAX_CRAWL_TIME: Duration = Duration::from_secs(40);
-/// Size limits of a body, received and decompressed.
+/// Maximum size of a body. It applies to the body as received and to the decompressed body.
 pub(crate) const MAX_BODY: u64 = 2 << 20;
 pub(crate) const MAX_DECODED: u64 = 4 << 20;
 /// Maximum duration of an exchange: the `total_timeout` of [`SHORT_TIMEOUTS`], and one second more for a busy machine.
@@ -326,7 +326,7 @@ fn crawl_result(
         requests,
         honest,
         trespasses: lab.trespasses().len(),
-        // Exchanges that the client aborted are not counted: the server learns of their end late or never.
+        // Exchanges that the client aborted are not counted, because the server may learn of their end late or never.
         violations: lab
             .violations(PAUSE)
             .iter()

@@ -144,8 +144,8 @@ fn every_row_has_a_switch_or_a_mutation() {
     }
 }
 
-/// Checks that the code which mutations replace and the tests which they name still exist. With `ARANHA_MUTATE` the mutations
-/// are made, and these tests must fail.
+/// Checks that the mutations can still be made. The code that they replace and the tests that they name must exist.
+/// With `ARANHA_MUTATE` the mutations are made, and these tests must fail.
 #[test]
 fn mutations_can_still_be_made() {
     for mutation in mutations() {

@@ -1,7 +1,8 @@
-//! Mutations: changes of the code that disable a defence which no configuration disables, and the tests that then fail.
+//! Mutations. A mutation is a change of the code that disables a defence which no configuration disables. It names the
+//! tests that must then fail.
 //!
-//! Each mutation is made alone, in a copy of the source tree (`copy.rs`). The text that an edit replaces occurs exactly once in
-//! its file. If you change that code, change the edit too, and make the mutation again:
+//! Each mutation is made alone, in a copy of the source tree (`copy.rs`). The text that an edit replaces occurs exactly
+//! once in its file. If you change that code, change the edit too, and make the mutation again:
 //! `ARANHA_HAZARD=interim ARANHA_MUTATE=1 cargo test -p aranha --test hazards -- --nocapture mutations`.
 //!
 //! This file is long because it is one table.

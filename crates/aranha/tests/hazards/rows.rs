@@ -14,9 +14,9 @@ const NO_PATH_LIMITS_FOLLOW_COPIES: &str = "[thresholds]\ntrap_pages = \"none\"\
 pub(crate) const SHORT_TIMEOUTS: &str = "[fetch]\nconnect_timeout = \"1s\"\ntls_timeout = \"1s\"\nfirst_byte_timeout = \"1s\"\nidle_timeout = \"1s\"\ntotal_timeout = \"2s\"\ndns_timeout = \"2s\"";
 const NO_TIMEOUTS: &str = "[fetch]\nfirst_byte_timeout = \"1h\"\nidle_timeout = \"1h\"\ntotal_timeout = \"1h\"\nmin_speed = 0";
 const VERIFY_TLS: &str = "[fetch]\nverify_tls = true";
-/// Allows connections to the loopback addresses on the lab's black list; the lab counts these connections. The table in
-/// docs/hazards.md shows this text. The crawl gets another black list instead: that of the lab without the loopback
-/// addresses, so that private networks outside this machine stay blocked.
+/// Removes the black list, so that the crawl connects to the loopback addresses on it; the lab counts these
+/// connections. The table in docs/hazards.md shows this text. In the crawl, the black list of the lab without its
+/// loopback addresses is used instead, so that private networks outside this machine stay blocked.
 pub(crate) const ALLOW_LOOPBACK: &str = "[crawl]\nblacklist = []";
 const NO_DNS_CACHE: &str =
     "[fetch]\ndns_ttl_min = \"0s\"\ndns_ttl_max = \"0s\"\ndns_stale = \"0s\"";

@@ -1,8 +1,8 @@
 //! Reads the tables of docs/json.md as a schema of the JSON output.
 //!
-//! A section is a heading with a table whose first two columns are a field path and its type. A path is `a.b`, `a[]` for the
-//! elements of an array, or `a.*` for the values of an object with any keys. A type is a list of JSON types separated by
-//! `or`, the word `any`, or a link to the section that describes the object. `, optional` may follow.
+//! A section is a heading with a table whose first two columns are a field path and its type. A path is `a.b`, `a[]`
+//! for the elements of an array, or `a.*` for the values of an object with any keys. A type is a list of JSON types
+//! separated by `or`, the word `any`, or a link to the section that describes the object. `, optional` may follow.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

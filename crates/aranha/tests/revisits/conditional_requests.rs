@@ -14,7 +14,8 @@ fn revisited(summary: &Value) -> (u64, u64, u64) {
     (count("unchanged"), count("changed"), count("gone"))
 }
 
-/// Requires one request per page, and bodies only for pages under `/bare/`, which have neither `ETag` nor Last-Modified.
+/// Requires one request per page, and bodies only for pages under `/bare/`, which have neither `ETag` nor
+/// Last-Modified.
 #[track_caller]
 fn assert_not_modified(requests: &[Request], pages: &[String]) {
     assert_eq!(paths(requests), pages);

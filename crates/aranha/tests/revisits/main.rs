@@ -23,7 +23,7 @@ use origin::{Origin, Request};
 use serde_json::Value;
 use support::{aranha, assert_status, assert_valid};
 
-/// Folders of the site, served without compression, with compression, and without validators.
+/// Folders of the site. They are served without compression, with compression, and without validators.
 pub(crate) const PARTS: [&str; 3] = ["plain", "zipped", "bare"];
 
 /// Names of the pages in each folder.

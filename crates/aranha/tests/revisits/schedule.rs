@@ -96,7 +96,7 @@ fn the_weight_of_a_sitemap_follows_its_accuracy() {
         due_before,
         "the sitemap does not name this page"
     );
-    // If the sitemap says the same again before the next visit, that has no further effect.
+    // If a later sitemap makes the same statement before the next visit, it has no further effect.
     assert!(brought_forward(&crawl, &origin, 3, &[one]) <= 0.0);
     // True statements raise the weight until the page is due immediately.
     for number in 4..8 {

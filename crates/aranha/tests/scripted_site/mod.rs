@@ -100,7 +100,7 @@ fn serve(mut stream: &TcpStream, script: &Script, log: &Mutex<Vec<Request>>) {
         before
     };
     let response = match path.as_str() {
-        // An empty string stands for a site without robots.txt.
+        // A script returns an empty string if the site has no robots.txt.
         "/robots.txt" => match script(&path, None, before) {
             response if response.is_empty() => status("404 Not Found"),
             response => response,

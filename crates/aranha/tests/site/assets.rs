@@ -68,7 +68,8 @@ fn files_that_style_sheets_and_manifests_load_are_fetched() {
     assert_eq!(files_requested(&site), STYLED);
 }
 
-/// Scripts name files relative to the page that loads them, and modules relative to themselves.
+/// The URLs of files in a script are relative to the page that loads the script. The URL of an imported module is
+/// relative to the script that imports it.
 #[test]
 fn files_that_headers_frames_and_scripts_name_are_fetched() {
     let cdn = ScriptedSite::start(|path, _, _| match path {
@@ -235,7 +236,8 @@ fn one_page_is_saved_complete_and_no_link_is_followed() {
     assert_eq!(outcomes["/private/x.png"], "robots.txt refused");
 }
 
-/// A frame out of scope has a link to a page in scope. The frame and its image are fetched, but its link is not followed.
+/// A frame out of scope has a link to a page in scope. The frame and its image are fetched, but its link is not
+/// followed.
 #[test]
 fn links_of_a_framed_page_out_of_scope_are_not_followed() {
     let back = Arc::new(OnceLock::<String>::new());

@@ -205,7 +205,7 @@ fn block_and_reject_share_one_syntax() {
     assert_eq!(list().lines().count(), 1, "{}", list());
 }
 
-/// Links of pages do not have a media type yet.
+/// The media type of a page is not known when its link is found, so `--reject` cannot test it.
 #[test]
 fn reject_refuses_tests_of_responses() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,5 @@
-//! Headers, credentials and cookies of the user: who receives them, and that no file of the collection contains a secret.
+//! Tests which servers receive the headers, credentials and cookies of the user, and that no file of the collection
+//! contains a secret.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;

@@ -78,8 +78,8 @@ fn a_refused_page_is_fetched_when_robots_txt_allows_it() {
 #[test]
 fn thirty_daily_crawls_miss_no_day() {
     let paths = ["/", "/a", "/b"];
-    // A round begins at midnight, and pages become due in its first six hours (`revisit.spread`). These hours are
-    // at the start of a round, among the due times, after all due times, and near the end of the round.
+    // A round begins at midnight, and pages become due in its first six hours (`revisit.spread`). The crawls begin at
+    // the start of a round (0), while pages become due (3), after all are due (12), or near the end of the round (23).
     for hour in [0, 3, 12, 23] {
         let site = ScriptedSite::start(|path, _, _| match path {
             "/robots.txt" => String::new(),
@@ -107,7 +107,7 @@ fn thirty_daily_crawls_miss_no_day() {
     }
 }
 
-/// Under the default policy, a site most of whose pages change every day has quick rounds. Another site has none.
+/// Under the default policy, a site has quick rounds if most of its pages change every day. Other sites have none.
 #[test]
 fn fast_sites_have_quick_rounds_under_the_default_policy() {
     for (changes, expected) in [(true, 3), (false, 0)] {

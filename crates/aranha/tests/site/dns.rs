@@ -132,8 +132,8 @@ fn a_name_that_does_not_exist_costs_one_query_of_each_type() {
     );
 }
 
-/// The name server answers that `www.dead.example` does not exist in the zone `example`. So `dead.example` is not a zone
-/// and is not looked up. The bare name of a site whose own zone has no `www.` is looked up.
+/// The name server answers that `www.dead.example` does not exist in the zone `example`. So `dead.example` is not a
+/// zone and is not looked up. The bare name of a site whose own zone has no `www.` is looked up.
 #[test]
 fn a_www_name_in_no_zone_costs_one_query_of_each_type() {
     let site = ScriptedSite::start(|path, _, _| match path {
@@ -208,7 +208,8 @@ fn the_twin_of_a_name_with_a_dead_server_is_tried() {
     assert_eq!(outcomes(folder.path()), expected.into());
 }
 
-/// Every name below `.example` that nobody registered has the address 127.0.0.9. The profile `vn2006` refuses it.
+/// Every name below `.example` that nobody registered has the address 127.0.0.9. The profile `vn2006` refuses this
+/// address.
 #[test]
 fn the_target_of_a_top_level_wildcard_is_refused() {
     let site = ScriptedSite::start(|path, _, _| match path {

@@ -28,7 +28,8 @@ fn an_archive_without_its_frontier_is_an_error() {
     assert_eq!(site.requests(), ["/"]);
 }
 
-/// Link runs are files beside the database, and the database lists them. A new database would not list them.
+/// Link runs are files beside the database, and the database lists them. If the database is missing, a new one must not
+/// be created, because it would not list them and they would be deleted.
 #[test]
 fn link_runs_without_their_frontier_are_not_deleted() {
     let folder = tempfile::tempdir().unwrap();
@@ -44,7 +45,7 @@ fn link_runs_without_their_frontier_are_not_deleted() {
     assert_eq!(std::fs::read_to_string(file).unwrap(), "links");
 }
 
-/// Link runs are files beside the database, and easily forgotten in a backup.
+/// Link runs are files beside the database, so a backup may lack them.
 #[test]
 fn missing_link_runs_are_reported() {
     let other = ScriptedSite::start(|path, _, _| match path {

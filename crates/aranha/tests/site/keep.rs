@@ -63,7 +63,7 @@ fn links_of_pages_that_are_not_kept_are_followed() {
     assert_valid(&collection);
     run(&mut check(&collection));
 
-    // A later crawl keeps the rule, and requests pages that are not stored without a condition.
+    // A later crawl keeps the rule. Its requests for pages that are not stored are unconditional.
     run(crawl(&collection, &site.url("/")).arg("--again"));
     assert_eq!(stored(&collection), ["/deep.pdf", "/moved", "/small.pdf"]);
     let mut why = aranha();

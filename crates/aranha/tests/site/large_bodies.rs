@@ -36,7 +36,7 @@ fn file(body: &str) -> String {
     )
 }
 
-/// The same in chunks.
+/// The same response with its body in chunks.
 fn chunked_file(body: &str) -> String {
     let chunk = |piece: &[u8]| {
         let piece = str::from_utf8(piece).unwrap();
@@ -68,8 +68,8 @@ fn peak_memory(command: &mut Command) -> u64 {
     }
 }
 
-/// A body that is larger than `fetch.body_memory` is received into a file and stored completely. A second copy becomes a
-/// revisit record.
+/// A body that is larger than `fetch.body_memory` is received into a file and stored completely. A second copy becomes
+/// a revisit record.
 #[test]
 fn a_body_larger_than_the_memory_for_bodies_is_stored_completely() {
     const SIZE: usize = 64 << 20;
@@ -123,7 +123,7 @@ fn a_body_larger_than_the_memory_for_bodies_is_stored_completely() {
         .arg(&collection));
 }
 
-/// A body beyond `fetch.max_body` is stored in part. Everything that shows the page says so.
+/// A body that is longer than `fetch.max_body` is stored in part. All output about the page says that it is truncated.
 #[test]
 fn a_truncated_page_is_marked_in_pages_why_and_the_summary() {
     let site = ScriptedSite::start(|path, _, _| match path {

@@ -101,8 +101,8 @@ fn the_time_limit_does_not_wait_for_slow_responses() {
     );
 }
 
-/// The quota counts new pages over all crawls. The site is not blocked, and its pages are revisited. Pages beyond the
-/// quota are fetched when it is removed.
+/// The quota counts the new pages of all crawls. The site is not blocked, and its pages are revisited. Pages beyond the
+/// quota are fetched when the quota is removed.
 #[test]
 fn a_quota_per_site_is_reached_quietly_and_revisits_go_on() {
     let site = ScriptedSite::start(|path, _, _| match path {
@@ -169,7 +169,8 @@ fn filters_of_a_later_crawl_are_kept() {
     assert_eq!(shown["crawl.reject"]["value"], expected);
 }
 
-/// `--config` applies to one crawl. Its filters replace those of the collection in that crawl, but not in `aranha.toml`.
+/// `--config` applies to one crawl. Its filters replace those of the collection in that crawl, but not in
+/// `aranha.toml`.
 #[test]
 fn filters_of_another_configuration_file_are_not_kept() {
     let site = ScriptedSite::start(|path, _, _| match path {

@@ -1,4 +1,4 @@
-//! `sites`, `pages`, `seed list` and `changes`: what a crawl found, listed.
+//! Tests of `sites`, `pages`, `seed list` and `changes`, which list what a crawl found.
 
 use std::path::Path;
 use std::process::Output;
@@ -16,7 +16,7 @@ fn output(arguments: &[&str], collection: &Path) -> Output {
     command.output().unwrap()
 }
 
-/// The lines of stdout, sorted, each as its columns.
+/// The columns of each line of stdout. The lines are sorted.
 #[track_caller]
 fn list(arguments: &[&str], collection: &Path) -> Vec<Vec<String>> {
     let output = output(arguments, collection);

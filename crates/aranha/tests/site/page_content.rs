@@ -78,8 +78,8 @@ fn why_says_that_links_were_not_followed() {
     }
 }
 
-/// The directories `/one/` and `/two/` have the same pages. The links of a copy are not followed if the first page has
-/// them as well. The copy also links to a page that the first page does not have.
+/// The directories `/one/` and `/two/` have the same pages. A link of a copy is not followed if the first page has the
+/// same link. The copy also links to a page to which the first page does not link.
 fn site_with_copies() -> ScriptedSite {
     ScriptedSite::start(|path, _, _| {
         let text = "The same long text about the web, its pages, its links and the crawlers that follow them. \
@@ -97,7 +97,7 @@ fn site_with_copies() -> ScriptedSite {
             // Pages of a gallery have the same text. Each has an image and a link to the next page.
             "/gallery/1" => page("Gallery <a href=2>next</a>"),
             "/gallery/2" => page("Gallery <a href=3>next</a>"),
-            // Pages without text are no copies.
+            // Pages without text do not count as copies.
             "/gallery/3" => page("<a href=/empty/one/>"),
             "/empty/one/" => page("<a href=a></a><a href=../two/></a>"),
             "/empty/two/" => page("<a href=a></a>"),
@@ -126,7 +126,8 @@ fn links_of_a_copy_are_not_followed() {
         for path in ["/menu", "/gallery/3", "/empty/one/a", "/empty/two/a"] {
             assert!(site.requests().contains(&path.to_owned()), "{mode} {path}");
         }
-        // A later crawl with wider rules does not follow them either, unless the user wants it.
+        // A later crawl with wider rules does not follow these links either. It follows them only if the user asks for
+        // it.
         let text = std::fs::read_to_string(collection.join("aranha.toml")).unwrap();
         let follow = "duplicate_links = \"follow\"";
         let text = match mode.as_str() {

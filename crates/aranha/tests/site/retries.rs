@@ -43,7 +43,7 @@ fn a_page_whose_server_failed_is_tried_again_every_round() {
     );
 }
 
-/// All pages of the site wait for the next round together. A request per window of pages would be too many.
+/// All pages of the site wait for the next round together. The site must not get one request for each window of pages.
 #[test]
 fn an_unreachable_site_gets_one_request_for_all_its_pages() {
     let requests = Arc::new(Mutex::new(0));
@@ -201,8 +201,8 @@ fn retry_after_is_obeyed_and_the_crawl_continues() {
     assert_eq!(outcomes(&collection)["/other"], "200");
 }
 
-/// The server refuses one request with `Retry-After: 1`. The next request to it must come a second later or more, and all
-/// pages must be fetched in the end.
+/// The server refuses one request with `Retry-After: 1`. The next request to it must come a second later or more, and
+/// all pages must be fetched in the end.
 #[track_caller]
 fn check_retry_after(retry: &str, is_refused: fn(&str, usize) -> bool) {
     let log = Arc::new(Mutex::new(Vec::new()));
@@ -250,7 +250,7 @@ fn retry_after_of_the_soft_404_probe_is_obeyed() {
     check_retry_after("", |path, _| path.starts_with("/aranha-"));
 }
 
-/// Retry-After is stored: a crawl that continues, even with `--again`, must obey it.
+/// Retry-After is stored. A crawl that continues must obey it, even with `--again`.
 #[test]
 fn retry_after_is_obeyed_by_the_next_crawl() {
     for refused in ["/robots.txt", "/"] {

@@ -1,4 +1,5 @@
-//! robots.txt: files that are incomplete, unreachable or redirected, and Crawl-delay. Also the pause after slow responses.
+//! Tests of robots.txt: files that are incomplete, unreachable or redirected, and Crawl-delay. Also tests the pause
+//! after slow responses.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};

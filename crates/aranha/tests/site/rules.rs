@@ -91,7 +91,7 @@ fn why_names_the_rules_of_the_last_crawl() {
     assert_eq!(last["next_scope"], Value::Null, "{last}");
 }
 
-/// A filter that is removed, a black list entry that is removed, and assets.
+/// A black list entry is removed, a filter is removed, and then assets are requested.
 #[test]
 fn pages_that_a_rule_excluded_are_fetched_when_it_is_removed() {
     let site = ScriptedSite::start(|path, _, _| match path {
@@ -119,7 +119,8 @@ fn pages_that_a_rule_excluded_are_fetched_when_it_is_removed() {
     );
 }
 
-/// Pages that were queued when a filter excluded them have a record, and are known. They are queued again.
+/// A page that was queued when a filter excluded it has a record with the outcome "out of scope". It is queued again
+/// when the filter is removed.
 #[test]
 fn pages_refused_from_the_queue_are_fetched_when_the_filter_is_removed() {
     let site = ScriptedSite::start(|path, _, _| match path {
@@ -185,7 +186,7 @@ fn the_full_flag_requests_pages_unconditionally() {
     assert_eq!(site.conditional_requests().len(), 4, "only once");
 }
 
-/// The same command continues an interrupted `--again`. Pages that failed in it are not requested twice either.
+/// The same command continues an interrupted `--again`. It does not repeat any request, not even for pages that failed.
 #[test]
 fn an_interrupted_again_is_continued() {
     let site = ScriptedSite::start(|path, _, _| match path {
@@ -205,7 +206,7 @@ fn an_interrupted_again_is_continued() {
         requests.extend(requests_of(&site, &collection, &[flag]));
         requests.sort();
         assert_eq!(requests, all, "{flag}");
-        // The order has ended, so that the next one requests every page.
+        // The interrupted `--again` has been completed, so the next one requests every page.
         assert_eq!(requests_of(&site, &collection, &[flag]), all, "{flag}");
     }
 }

@@ -1,4 +1,4 @@
-//! Seeds that cannot be fetched: the crawl says why, and its exit status tells scripts.
+//! Tests of seeds that cannot be fetched. The crawl says why, and scripts can see it in the exit status.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -25,7 +25,8 @@ fn run(command: &mut Command, status: i32) -> (Output, String) {
     (output, text)
 }
 
-/// One error with the flag that helps; nothing is written. The contact that the public web needs is not asked for.
+/// The crawl prints one error with the flag that helps, and writes nothing. It does not ask for the contact that a
+/// crawl of the public web needs.
 #[test]
 fn a_private_seed_names_the_flag_at_once() {
     let folder = tempfile::tempdir().unwrap();
@@ -43,7 +44,7 @@ fn a_private_seed_names_the_flag_at_once() {
     }
 }
 
-/// The name of a private host is known to be private only after its look-up.
+/// Only the look-up shows that this name has a private address.
 #[test]
 fn a_name_with_a_private_address_names_the_flag_and_the_status_is_4() {
     let folder = tempfile::tempdir().unwrap();
@@ -75,18 +76,19 @@ fn a_crawl_without_any_seed_says_why_and_ends_with_status_4() {
     ] {
         assert!(text.contains(&expected), "no `{expected}` in {text}");
     }
-    // The seeds are still not fetched by the next crawl, which says so again, even with --quiet.
+    // The next crawl does not fetch the seeds either. It says so again, even with `--quiet`.
     let (_, text) = run(command.arg("--quiet"), 4);
     assert!(text.starts_with("error: "), "{text}");
     assert_eq!(text.lines().count(), 2, "{text}");
-    // In JSON a failure is a notice. The page that robots.txt disallows waits for its next round.
+    // With `--json` a failure is printed as a notice. There is no notice for the page that robots.txt disallows,
+    // because it waits for its next round.
     let (output, _) = run(command.arg("--json"), 4);
     let events = String::from_utf8(output.stdout).unwrap();
     let failed = |line: &&str| line.contains("\"notice\":\"seed_failed\"");
     assert_eq!(events.lines().filter(failed).count(), 1, "{events}");
 }
 
-/// One seed that answers is enough. A response with an HTTP error is an answer; it is reported.
+/// The crawl succeeds if one seed gets a response. A response with an HTTP error is enough, but it is reported.
 #[test]
 fn a_seed_with_an_http_error_is_reported() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! `crawl --set`: the value takes effect, and a new collection keeps it unless it is a limit.
+//! Tests of `crawl --set`. The value takes effect, and a new collection keeps it unless it is a limit.
 
 use crate::scripted_site::{ScriptedSite, crawl, links, page, run};
 

@@ -100,7 +100,7 @@ fn status_says_whether_a_crawl_is_running_and_how_it_ended() {
     assert!(line.contains(": the limit of pages was reached"), "{line}");
 }
 
-/// An earlier crawl ran two hours ahead of the present time: the clock was set back since then.
+/// The last crawl ended two hours in the future, because the clock was set back since then.
 #[test]
 fn a_clock_that_was_set_back_is_noticed() {
     let site = ScriptedSite::start(|path, _, _| match path {

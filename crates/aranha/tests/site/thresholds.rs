@@ -1,4 +1,4 @@
-//! Thresholds per site (Viuva Negra 5.4): they stop the following of links.
+//! Thresholds per site (Viuva Negra 5.4). The links of a site that reaches a threshold are not followed any more.
 
 use std::path::Path;
 
@@ -39,8 +39,8 @@ fn blocked_sites(folder: &Path) -> u64 {
     status["sites"]["blocked"].as_u64().unwrap()
 }
 
-/// With `urls = 8`, eight URLs are fetched. With `duplicates = 3`, the links of the first pages are followed, and the queue is
-/// fetched. In both cases the pages are revisited.
+/// With `urls = 8`, eight URLs are fetched. With `duplicates = 3`, the links of the first pages are followed, and all
+/// pages in the queue are fetched. In both cases the pages are revisited.
 #[test]
 fn thresholds_stop_links_and_keep_the_queue() {
     let folder = tempfile::tempdir().unwrap();
@@ -51,7 +51,7 @@ fn thresholds_stop_links_and_keep_the_queue() {
     assert_eq!(blocked_sites(folder.path()), 0);
     let again = requests_of(&pages, folder.path(), limit, &["--again"]);
     assert_eq!(again, first, "the pages are revisited");
-    // A higher threshold lets the links of stored pages be read again.
+    // With a higher threshold, the links of stored pages are read again.
     let more = requests_of(&pages, folder.path(), "urls = 12\n", &[]);
     assert_eq!(more.len(), 4, "{more:?}");
 
@@ -67,7 +67,7 @@ fn thresholds_stop_links_and_keep_the_queue() {
     assert_eq!(again, found, "the pages are revisited");
 }
 
-/// With `block = true` the queue is not fetched, and there are no revisits.
+/// With `block = true` the queue is not fetched, and no page is revisited.
 #[test]
 fn thresholds_can_block_the_site() {
     let folder = tempfile::tempdir().unwrap();

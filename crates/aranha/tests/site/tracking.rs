@@ -47,8 +47,8 @@ fn the_list_of_tracking_parameters_can_be_changed() {
     );
 }
 
-/// Crawls of earlier versions did not remove tracking parameters. Their pages keep their URLs: they are found and visited
-/// again.
+/// Crawls of earlier versions did not remove tracking parameters. Their pages keep their URLs, and are found and
+/// visited again.
 #[test]
 fn pages_stored_with_tracking_parameters_are_still_found() {
     let site = ScriptedSite::start(|path, _, _| match path {

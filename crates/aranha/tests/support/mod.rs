@@ -35,7 +35,8 @@ const PROXY_VARIABLES: [&str; 7] = [
     "NO_PROXY",
 ];
 
-/// The command that crawls the whole lab into `folder`. It checks in ten times a second, so that a kill repeats few fetches.
+/// The command that crawls the whole lab into `folder`. It checks in ten times a second, so that few fetches are
+/// repeated after a kill.
 pub fn crawl(lab: &Lab, folder: &Path, pause: &str) -> Command {
     crawl_from(&lab.seeds(), lab, folder, pause)
 }
@@ -69,8 +70,8 @@ pub fn crawl_from(seeds: &[String], lab: &Lab, folder: &Path, pause: &str) -> Co
     command
 }
 
-/// Like [`crawl`], with settings for hostile sites: no retries, and time-outs that are short but long enough for honest sites on
-/// a busy machine.
+/// Like [`crawl`], with settings for hostile sites: no retries, and time-outs that are short but long enough for honest
+/// sites on a busy machine.
 pub fn zoo_crawl(lab: &Lab, folder: &Path, black_list: &[&str]) -> Command {
     let mut command = crawl(lab, folder, "10ms");
     let settings = format!(

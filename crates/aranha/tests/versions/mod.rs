@@ -94,7 +94,7 @@ pub fn milliseconds(time: &str) -> i64 {
 }
 
 /// Writes a collection. The caller must pass the fetches of each page in order of time. A 304 response confirms the
-/// content of the fetch of the same page before it.
+/// content of the previous fetch of the same page.
 pub fn write(folder: &Path, fetches: &[Fetch]) {
     std::fs::create_dir_all(folder).unwrap();
     let runtime = tokio::runtime::Runtime::new().unwrap();
