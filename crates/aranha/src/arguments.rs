@@ -20,7 +20,7 @@ Examples:
   aranha robots allowed --agent aranha --file robots.txt /private/ /public/
 
 Exit status: 0 finished, 1 failed, 2 wrong usage or configuration, 3 stopped by a full disk or an \
-unusable proxy, 4 no seed could be fetched, 130 interrupted. After 3 and 130, run the same command again to continue.";
+unusable proxy, 4 no seed could be fetched, 5 nothing to print, 130 interrupted. After 3 and 130, run the same command again to continue.";
 
 /// A polite, incremental, archival web crawler.
 #[derive(Parser, Debug)]

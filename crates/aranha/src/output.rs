@@ -47,7 +47,11 @@ pub(crate) fn message(line: impl Display) {
 
 /// A number with its noun: `1 page`, `1,234 pages`.
 pub(crate) fn counted(number: u64, noun: &str) -> String {
-    let ending = if number == 1 { "" } else { "s" };
+    let ending = match number {
+        1 => "",
+        _ if noun.ends_with("ch") => "es",
+        _ => "s",
+    };
     format!("{} {noun}{ending}", grouped(number))
 }
 

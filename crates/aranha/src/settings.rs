@@ -136,8 +136,8 @@ pub(crate) struct Settings {
     /// Send this header with every request, such as 'Accept-Language: pt' (repeatable)
     #[arg(long, value_name = "NAME: VALUE", help_heading = "Network")]
     header: Vec<String>,
-    /// Credentials for one origin: `https://example.org=basic USER:PASSWORD` or `…=bearer TOKEN`; @FILE reads
-    /// the secret from a file, $NAME from an environment variable (repeatable)
+    /// Credentials for one origin: `https://example.org=basic USER:PASSWORD` or `…=bearer TOKEN`. USER:PASSWORD
+    /// or TOKEN may be replaced by @FILE or $NAME, to read it from a file or an environment variable (repeatable)
     #[arg(long, value_name = "ORIGIN=CREDENTIALS", value_parser = credentials, help_heading = "Network")]
     auth: Vec<(String, String)>,
     /// Send the cookies in this file, in the format of curl and wget

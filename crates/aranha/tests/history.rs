@@ -85,7 +85,7 @@ fn history_lists_the_finding_of_every_visit() {
             "2026-11-03 10:00:00 200 64 markup only 1d23h",
             "2026-11-04 10:00:00 500 0 failed 2d23h",
             "2026-11-05 12:30:00 200 51 changed 4d2h",
-            "5 visits, 1 change; first 2026-11-01 10:00:00, last 2026-11-05 12:30:00 UTC; no next visit planned",
+            "5 fetches, 1 change; first 2026-11-01 10:00:00, last 2026-11-05 12:30:00 UTC; no next visit planned",
         ]
     );
     assert_eq!(digests.len(), 5);

@@ -185,7 +185,8 @@ impl Packer {
         })
     }
 
-    /// The envelope of a permanent block. The text is stored compressed if that makes it at least an eighth shorter.
+    /// The envelope of a permanent block. The text part of the block is
+    /// compressed if that makes it at least an eighth shorter.
     pub(crate) fn seal(&self, block: &BlockBuffer) -> Vec<u8> {
         let mut out = Vec::with_capacity(block.text.len() + block.fixed.len() + 16);
         self.seal_as(Packing::Zstd, block, &mut out);

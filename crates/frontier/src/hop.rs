@@ -18,8 +18,8 @@ pub enum Hop {
     /// resource that is out of scope, the count is one higher than the count of that resource; otherwise it is 1
     /// ([`Hop::EMBED`]).
     Embed(EmbedCount),
-    /// `R`: the target of a redirect of an embedded resource. It takes the place of that resource in the count, but a
-    /// second redirect in a row adds one to the count.
+    /// `R`: the target of a redirect of an embedded resource. It has the count of the resource that redirected to
+    /// it. If that resource was itself the target of a redirect, the count is one higher.
     EmbedRedirect(EmbedCount),
     /// `S`: the address that a form submits to.
     Form,

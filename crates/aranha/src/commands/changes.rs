@@ -27,7 +27,7 @@ Examples:
   aranha diff https://example.org/ -c example    what changed in one page
 
 Columns, separated by tabs: change (new, changed, gone), time of the fetch that found it, URL. A page \
-has changed if its text has changed; for files without text, such as images, if their bytes have.";
+has changed if its text has changed; a file without text, such as an image, has changed if its bytes have changed.";
 
 /// List the pages that are new, changed or gone since a time
 #[derive(Args, Debug)]

@@ -35,7 +35,7 @@ was current at that time. The exit status is 5 if the page has only one version,
 pub(crate) struct Arguments {
     #[command(flatten)]
     page: PageArgs,
-    /// The older version [default: the last version before --to that has another text]
+    /// The older version [default: the last version before --to whose text differs from the text of --to]
     #[arg(long, value_name = "WHEN")]
     from: Option<PointInTime>,
     /// The newer version [default: the newest]

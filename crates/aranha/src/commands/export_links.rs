@@ -28,8 +28,8 @@ Examples:
   aranha export links -c example --json | jq -r .to
   aranha export links -c example --references | sort -rn | head
 
-Columns, separated by tabs: URL of the page, kind of link, URL of the target. With --references: number of pages with \
-a link to the URL, URL. Links that are not valid http or https URLs are left out.";
+Columns, separated by tabs: URL of the page, kind of link, URL of the target. With --references: number of pages that \
+link to the URL, and the URL. Links that are not valid http or https URLs are left out.";
 
 /// Write the links of all stored pages, or count the references to each URL
 #[derive(Args, Debug)]

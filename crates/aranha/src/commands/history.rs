@@ -126,7 +126,7 @@ fn changes(fetches: &[PastFetch<'_>]) -> u64 {
 
 fn summary(fetches: &[PastFetch<'_>], next: Option<i64>) -> String {
     let (Some(first), Some(last)) = (fetches.first(), fetches.last()) else {
-        return "no visits".to_owned();
+        return "no fetches".to_owned();
     };
     let next = match next {
         None => "no next visit planned".to_owned(),
@@ -137,7 +137,7 @@ fn summary(fetches: &[PastFetch<'_>], next: Option<i64>) -> String {
     };
     format!(
         "{}, {}; first {}, last {} UTC; {next}",
-        counted(fetches.len() as u64, "visit"),
+        counted(fetches.len() as u64, "fetch"),
         counted(changes(fetches), "change"),
         calendar::date_time(first.record.time),
         calendar::date_time(last.record.time),

@@ -69,7 +69,8 @@ pub(crate) struct Arguments {
     /// Port of the DNS server [default: a free port]
     #[arg(long, value_name = "P", default_value_t = 0, hide_default_value = true)]
     dns_port: u16,
-    /// Response time of honest sites: 20ms for all, or 5ms..60ms for a different time per site
+    /// Response time of honest sites: one time for all sites (20ms), or a range from which each site gets its own time
+    /// (5ms..60ms)
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = latency)]
     latency: Latency,
     /// Percentage of honest sites served over TLS, with certificates of the lab's own authority

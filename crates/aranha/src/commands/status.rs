@@ -30,7 +30,7 @@ Examples:
 pub(crate) struct Arguments {
     #[command(flatten)]
     collection: CollectionArg,
-    /// List the blocked sites with the reason: traps, and sites on the black list
+    /// List the blocked sites (traps, and sites on the black list) with the reason
     #[arg(long)]
     blocked: bool,
     /// Old name of --blocked
@@ -127,7 +127,11 @@ fn print_problem_sites(
     json: bool,
     output: &mut Output,
 ) -> Result<(), CommandError> {
-    for site in collection.view.problem_sites()? {
+    let sites = collection.view.problem_sites()?;
+    if !json && sites.is_empty() {
+        message("there are no problem sites");
+    }
+    for site in sites {
         if json {
             output.json(&json!({
                 "site": site.site,
@@ -165,6 +169,7 @@ fn print_blocked_sites(
         true
     })?;
     let mut by_user: BTreeMap<String, u64> = BTreeMap::new();
+    let is_empty = sites.is_empty();
     for site in sites {
         let url = collection.url(&format!("https://{}/", site.site))?;
         let known = view.explain(&url)?;
@@ -185,6 +190,9 @@ fn print_blocked_sites(
             let line = format!("{}  {} left  {blocked}", site.site, counted(pages, "page"));
             output.line(Escaped(&line))?;
         }
+    }
+    if !json && is_empty {
+        message("no site is blocked");
     }
     for (entry, count) in by_user {
         let line = format!(

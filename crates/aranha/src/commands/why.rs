@@ -112,7 +112,8 @@ fn limits(config: &Config) -> String {
     match config.crawl.duplicate_links {
         DuplicateLinks::Follow => {}
         DuplicateLinks::SkipCopies => {
-            limits.push("links on a copy of a page if that page has the same links".to_owned());
+            limits
+                .push("links on a copy of another page if the other page has them too".to_owned());
         }
         DuplicateLinks::SkipAll => limits.push("links on pages with a known text".to_owned()),
     }
@@ -196,7 +197,7 @@ impl Decisions {
                 parts.push(self.truncation(record));
             }
             if record.revisit {
-                parts.push("(content stored before)".to_owned());
+                parts.push("(same content as at an earlier fetch)".to_owned());
             }
             if record.flags.has(Flags::NOT_KEPT) {
                 parts.push("(not stored: crawl.keep or crawl.noindex)".to_owned());
@@ -280,7 +281,7 @@ impl Decisions {
                 "linked from another site; will be queued at the next visit of its site".to_owned()
             }
             None => format!(
-                "unknown: the crawl found no link to this URL, or none that it follows; it does not follow {}",
+                "unknown: the crawl found no link to this URL, or only links of a kind that it does not follow: {}",
                 self.limits
             ),
         };

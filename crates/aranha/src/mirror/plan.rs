@@ -19,7 +19,7 @@ use crate::page_history::{ResponseKind, kind};
 
 /// Maximum number of redirects that are followed to find the file for a link.
 const MAX_REDIRECTS: usize = 10;
-/// Maximum number of scripts that load each other between a script and its page.
+/// Maximum length of a chain of scripts that begins at a page and in which each script loads the next.
 const MAX_LOADERS: usize = 10;
 
 /// A file of the mirror.

@@ -141,7 +141,7 @@ pub enum Notice {
     PagesReadAgain {
         /// Number of stored pages that were read.
         pages: u64,
-        /// Number of stored pages that the archive does not have or that are damaged.
+        /// Number of pages that have a page record, but whose stored response is missing in the archive or damaged.
         unreadable: u64,
         /// Number of pages that were queued.
         queued: u64,

@@ -165,7 +165,7 @@ mod tests {
     const B: SiteKey = SiteKey(2);
     const NOW: i64 = 1_000_000;
 
-    /// Begins first visits from `A` until none is affordable. Returns them.
+    /// Begins first visits of sites that `A` links to, until the account of `A` cannot pay for another. Returns them.
     fn begin_all(accounts: &Arc<SourceAccounts>) -> Vec<FirstVisit> {
         std::iter::from_fn(|| accounts.begin(&[A], 10, NOW).ok()).collect()
     }

@@ -89,7 +89,7 @@ impl WildcardDomains {
         Some(format!("aranha-{number:016x}.{parent}"))
     }
 
-    /// Marks the domain of `host` as a wildcard, because the invented name has an address.
+    /// Marks the domain of `host` as a wildcard. The caller has found that a random name in this domain has an address.
     pub(crate) fn set_wildcard(&self, host: &str) {
         let Some(domain) = parent_domain(host) else {
             return;

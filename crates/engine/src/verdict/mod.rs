@@ -221,7 +221,7 @@ pub(crate) fn decide(
     verdict
 }
 
-/// Rules 2 and 3: plans a retry by the table, and a back-off of the whole site.
+/// Rules 2 and 3 of the module header: plans a retry, and a back-off of the whole site if one is needed.
 fn retry(
     verdict: &mut Verdict,
     site: &SiteView<'_>,

@@ -307,7 +307,7 @@ impl Visit {
 }
 
 impl Drop for Visit {
-    /// Returns the reservations of pages in flight in the page limit. If the visit panicked, was ended by the watchdog
+    /// Gives back to the page limit what was reserved for the pages in flight. If the visit panicked, was ended by the watchdog
     /// or lost its lease, these pages are fetched by a later visit.
     fn drop(&mut self) {
         for _ in self.requests.in_flight() {

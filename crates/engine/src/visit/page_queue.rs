@@ -44,8 +44,8 @@ pub(crate) struct PageQueue {
     /// Number of pages at the front of this queue that the frontier already has. In the
     /// frontier's window, these are the last pages.
     acked: usize,
-    /// Key of the last page popped from this queue that the frontier already had. In the frontier's window, it directly
-    /// precedes the pages that `acked` counts. `None` if that page is not known.
+    /// Some of the pages that were popped from this queue are in the frontier's window. This is the key of the one that
+    /// was popped last. In the window, the pages that `acked` counts directly follow it. `None` if it is not known.
     last_acked_popped: Option<PathKey>,
 }
 

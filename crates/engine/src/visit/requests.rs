@@ -57,7 +57,7 @@ impl Requests {
         self.in_flight.iter().map(|(_, page)| page)
     }
 
-    /// Starts a collector.
+    /// Starts a task that fetches a page and reads it.
     pub(super) fn start(&mut self, context: Arc<Context>, task: FetchTask) {
         let page = task.page.clone();
         let session = self.sessions.pop().unwrap_or_default();

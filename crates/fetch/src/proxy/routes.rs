@@ -49,13 +49,13 @@ pub enum Route {
 /// Who resolves the name of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NameLookup {
-    /// aranha, and the request needs the result.
+    /// aranha resolves the name, and sends no request if it finds no address.
     Required,
-    /// The proxy. aranha also looks the name up and requires a result.
+    /// The proxy resolves the name. aranha looks the name up too, and sends no request if it finds no address.
     Checked,
-    /// The proxy. aranha also looks the name up, if it can.
+    /// The proxy resolves the name. aranha looks the name up too, if it can.
     Optional,
-    /// The proxy only.
+    /// The proxy resolves the name. aranha does not look it up.
     ByProxy,
 }
 

@@ -76,7 +76,8 @@ impl ProxySetting {
         })
     }
 
-    /// The URL, read from its file or variable if it is a reference. `None`: no proxy. The error contains no secret.
+    /// The URL of the proxy. It is read from the file or the environment variable if the setting names one. `None` means that
+    /// no proxy is used. The error contains no secret.
     pub fn load(&self) -> Result<Option<ProxyUrl>, String> {
         let (place, text) = match self {
             ProxySetting::Unset | ProxySetting::Direct => return Ok(None),

@@ -1,5 +1,5 @@
-//! Reads the newest link run that each site has consumed (`embedded/link_runs.rs`), for a merge. The sites are read in
-//! order of their keys.
+//! For a merge of link runs: reads, for each site, the number of the newest link run that the site has consumed
+//! (`embedded/link_runs.rs`). The sites are read in order of their keys.
 
 use std::collections::VecDeque;
 

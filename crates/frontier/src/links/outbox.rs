@@ -1,4 +1,5 @@
-//! Links that a writer sends to other sites. They are gathered, except those that were sent recently.
+//! Links to other sites, on their way from check-ins to the inboxes of those sites. They are gathered for the next link
+//! run. A link that was sent recently is not sent again.
 
 use aranha_url::PathKey;
 

@@ -240,7 +240,7 @@ impl Postgres {
         Ok(())
     }
 
-    /// About [`STEP`] sites of a link run after `after`, in order of key.
+    /// The next sites of a link run, in order of key: about [`STEP`] sites whose keys are greater than `after`.
     fn sites_of_run(&self, run: &LinkRun, after: i64) -> Result<Vec<i64>, StoreError> {
         let mut reader = RunReader::after(run.slot, after);
         let mut sites: Vec<i64> = Vec::new();

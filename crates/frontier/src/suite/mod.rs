@@ -96,7 +96,7 @@ pub(crate) fn record(page: &Pending, time: i64, outcome: Outcome) -> PageRecord 
     }
 }
 
-/// An order to visit every page, which does not continue an earlier one.
+/// A new [`VisitOrder`] for every page. It does not continue an earlier order.
 pub(crate) fn everything() -> VisitOrder {
     VisitOrder {
         source: 6,

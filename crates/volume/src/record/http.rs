@@ -127,7 +127,8 @@ impl<'body> Iterator for StoredChunks<'body> {
     type Item = &'body [u8];
 
     /// The data of the next chunk. Returns `None` at the last chunk or the first error. If the body ends inside a
-    /// chunk, the existing part of the chunk is returned. Accepts the same chunks as the fetch that stored them.
+    /// chunk, the existing part of the chunk is returned. Tolerates the same faults of
+    /// the chunked coding as `aranha-fetch`, which received the body.
     fn next(&mut self) -> Option<&'body [u8]> {
         let strict = chunk_size(self.rest);
         self.is_strict &= strict.is_some();
@@ -207,7 +208,8 @@ pub(crate) fn is_chunked_form_of(body: &[u8], payload: &[u8]) -> bool {
     chunks.complete && rest.is_empty()
 }
 
-/// The body without chunks, at most `cap` bytes, and whether every reader understands the chunks.
+/// Removes the chunked coding. Returns at most `cap` bytes of data, and whether the coding is complete and valid, so that
+/// every reader of WARC files can decode it.
 pub(crate) fn dechunk(body: &[u8], cap: usize) -> (Vec<u8>, bool) {
     let mut chunks = StoredChunks::new(body);
     let mut payload = Vec::with_capacity(body.len().min(cap));

@@ -78,8 +78,8 @@ impl<'a> CurrentTag<'a> {
         options.assets || options.scripts || self.element.has_used_attributes()
     }
 
-    /// Stores an attribute as written. The value of a `style` or event handler is decoded and returned instead, because
-    /// a tag may have many event handlers and only one value is stored per [`Attribute`].
+    /// Stores the value of an attribute as written. The values of `style` and of event handlers are not stored, but decoded
+    /// and returned. All event handlers of a tag are one [`Attribute`], which has room for one value.
     #[inline]
     pub(crate) fn attribute(
         &mut self,
