@@ -150,7 +150,7 @@ fn why_names_the_rule_of_every_refusal() {
     let unknown = why(&site.url("/nao"));
     assert!(
         unknown.contains(
-            "unknown: the crawl found no link to this URL, or only links of a kind that it does not follow: links on pages marked nofollow"
+            "unknown: the crawl found no link to this URL that it follows; it does not follow links on pages marked nofollow"
         ),
         "{unknown}"
     );

@@ -129,7 +129,8 @@ impl World {
         }
     }
 
-    /// Whether another process may read the state of the crawl, and the system clock concerns it. False in a simulation.
+    /// Whether the world is real. In a simulation the node writes no `progress.json`, does not watch the system clock, keeps
+    /// no file of DNS answers, and does not read stored pages again.
     pub(crate) fn is_real(&self) -> bool {
         self.simulated.is_none()
     }

@@ -105,9 +105,9 @@ struct Page {
     content: Option<PageRecord>,
     /// The content before then; `None` if the page was gone or unknown.
     before: Option<PageRecord>,
-    /// Whether `before` is known.
+    /// Whether `before` is final, so that older records are ignored.
     is_compared: bool,
-    /// A 304 response before then confirms content that was fetched earlier.
+    /// Whether there was a 304 response before then. It confirms content that was fetched earlier.
     confirmed: bool,
 }
 

@@ -25,7 +25,8 @@ Examples:
   aranha diff https://example.org/ -c example --to \"2026-11-05 18:30\"
   aranha diff https://example.org/ -c example --json | jq -r '.changes[].added'
 
-Each change is one line: [-removed words-]{+added words+} with a few words of context. WHEN is a \
+A change is printed as [-removed words-]{+added words+} with a few words of context. Changes that are close together \
+share a line. WHEN is a \
 date (the end of that day), a date and time in UTC, or an RFC 3339 time; it selects the version that \
 was current at that time. The exit status is 5 if the page has only one version, or no text.";
 

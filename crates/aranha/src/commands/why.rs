@@ -117,7 +117,11 @@ fn limits(config: &Config) -> String {
         }
         DuplicateLinks::SkipAll => limits.push("links on pages with a known text".to_owned()),
     }
-    limits.join(", ")
+    let last = limits.pop().unwrap_or_default();
+    match limits.as_slice() {
+        [] => last,
+        others => format!("{}, or {last}", others.join(", ")),
+    }
 }
 
 fn robots(config: &Config, url: &CanonUrl, known: &Explanation) -> Option<(bool, String)> {
@@ -281,7 +285,7 @@ impl Decisions {
                 "linked from another site; will be queued at the next visit of its site".to_owned()
             }
             None => format!(
-                "unknown: the crawl found no link to this URL, or only links of a kind that it does not follow: {}",
+                "unknown: the crawl found no link to this URL that it follows; it does not follow {}",
                 self.limits
             ),
         };

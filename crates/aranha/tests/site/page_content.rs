@@ -71,9 +71,9 @@ fn why_says_that_links_were_not_followed() {
         let mut why = aranha();
         why.args(["why", &site.url(unknown), "-c"]).arg(&collection);
         let text = String::from_utf8(why.output().unwrap().stdout).unwrap();
-        let page = "unknown: the crawl found no link to this URL, or only links of a kind that it does not follow: \
+        let page = "unknown: the crawl found no link to this URL that it follows; it does not follow \
                     links beyond crawl.depth = 1, links on pages marked nofollow, links marked nofollow, \
-                    links on a copy of another page if the other page has them too";
+                    or links on a copy of another page if the other page has them too";
         assert!(text.contains(page), "{text}");
     }
 }

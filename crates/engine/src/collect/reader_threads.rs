@@ -135,7 +135,8 @@ impl ReaderThreads {
     }
 }
 
-/// Counts a reader as abandoned when it is dropped.
+/// A guard that is held while a reader is waited for. Dropping the guard counts the reader as abandoned. If the reader
+/// finishes in time, the guard is forgotten instead.
 struct WaitedReader<'a>(&'a AtomicIsize);
 
 impl Drop for WaitedReader<'_> {

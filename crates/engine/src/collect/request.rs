@@ -20,7 +20,8 @@ use crate::visit::activity::Activity;
 /// If aranha closes a connection before the end of the response, the courtesy pause begins when the server notices the
 /// close. The server is assumed to notice within this time.
 const MAX_CLOSE_DELAY: Duration = Duration::from_millis(200);
-/// Pause after a failure of the proxy. During an outage, the request waits until its end.
+/// Pause after a failure of the proxy, before the request is repeated. If the proxy is down, the request also waits until
+/// the proxy can be reached.
 const PROXY_RETRY_PAUSE: Duration = Duration::from_secs(1);
 /// Maximum number of bytes of a robots.txt file that are read: 500 KiB (RFC 9309, 2.5).
 pub(crate) const MAX_ROBOTS_SIZE: usize = 500 << 10;

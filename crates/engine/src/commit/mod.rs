@@ -73,7 +73,8 @@ pub(crate) struct Committer {
     pub(crate) stop: Stop,
     /// Notified after each commit that may have made sites due: it sent links to other sites, or released a site.
     pub(crate) sites_due: Arc<Notify>,
-    /// Notified when all visits have ended. Page readers that were abandoned may hold senders forever.
+    /// Notified when all visits have ended. The commits then end too. They do not wait until all senders are dropped, because
+    /// page readers that were abandoned may hold senders forever.
     pub(crate) visits_ended: Arc<Notify>,
     /// Whether a commit is under way.
     pub(crate) committing: Arc<AtomicBool>,

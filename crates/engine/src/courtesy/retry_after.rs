@@ -47,7 +47,7 @@ impl BackOff {
         }
     }
 
-    /// The back-off after a request that is not retried, for a page, robots.txt or a probe. `None` unless the status is
+    /// The back-off after a request (for a page, robots.txt or a probe) for which no retry is planned. `None` unless the status is
     /// 4xx or 5xx and the server sent `Retry-After`.
     pub(crate) fn requested(
         outcome: Outcome,

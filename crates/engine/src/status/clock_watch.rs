@@ -17,7 +17,7 @@ pub(crate) fn behind(behind_ms: i64) -> Option<Notice> {
 /// Compares the system clock with the clock of the crawl.
 #[derive(Debug)]
 pub(crate) struct ClockWatch {
-    /// System time minus the time of the crawl, when it was last compared or noticed.
+    /// System time minus the time of the crawl, at the last notice, or at the start if there was none.
     offset_ms: i64,
 }
 

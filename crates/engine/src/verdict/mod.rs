@@ -88,7 +88,8 @@ pub(crate) struct Verdict {
     pub(crate) back_off: Option<BackOff>,
     /// Whether the change signal that brought this visit forward was right.
     pub(crate) signal: Option<SignalCheck>,
-    /// The site's rounds after this fetch. `None` unless the policy `selective` has planned the next visit.
+    /// The site's rounds after this fetch. `None` unless the policy is `selective`, or is `fixed` or `frequency` with quick
+    /// rounds.
     pub(crate) rounds: Option<SiteHistory>,
 }
 

@@ -8,8 +8,8 @@
 //! Invariants:
 //! - **A transaction of a node that was declared dead writes nothing**, and a check-in is stored only if the row of its
 //!   site still has its lease (`nodes.rs`).
-//! - **Every call is one transaction** that locks the rows of its sites in order of key (`transaction.rs`, `tables.rs`),
-//!   except calls that take several.
+//! - **A transaction locks the rows of its sites in order of key** (`transaction.rs`, `tables.rs`). Most calls are one
+//!   transaction. A check-out and a call for all sites are several.
 //! - **No announcement of links is missed**, and no link run is removed while it is read (`link_runs.rs`).
 //! - **Every change is on the disk of the database when the call returns.**
 //!

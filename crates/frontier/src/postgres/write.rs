@@ -71,7 +71,8 @@ impl PostgresTables {
         Err(StoreError::damaged(what, ids[0]))
     }
 
-    /// Write the changes of queues. What is known of the queues is forgotten.
+    /// Write the changes of queues. The blocks of queues in memory are dropped, so that the next access reads them from the
+    /// database again.
     pub(super) fn write_queues(&self) -> Result<(), StoreError> {
         let queues = std::mem::take(&mut self.unit.borrow_mut().queues);
         let (mut sites, mut blocks) = (Vec::new(), Vec::new());

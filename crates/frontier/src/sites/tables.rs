@@ -144,7 +144,7 @@ pub(crate) trait Tables: Sized + std::fmt::Debug {
 
 /// Links to other sites: those that this writer sends, and those that wait in the inbox of a site.
 pub(crate) trait Inbox<T: Tables> {
-    /// Send links to other sites, except those sent recently.
+    /// Send links to other sites, by the policy for external links. A link that was sent recently is not sent again.
     fn send(&mut self, links: &[Outside], totals: &mut Totals);
 
     /// Send a link without applying the policy for external links and without the test for recent links. Used for seeds

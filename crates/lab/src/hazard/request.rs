@@ -49,12 +49,12 @@ impl HazardRequest<'_> {
         format!("http://{}:{}", self.head.host, self.web.port())
     }
 
-    /// Random numbers that depend only on the host and the target.
+    /// Random numbers that depend only on the seed of the plan, the host and the target.
     pub(super) fn chance(&self) -> Chance {
         self.chance_at(self.target())
     }
 
-    /// Random numbers that depend only on the host and on `place`.
+    /// Random numbers that depend only on the seed of the plan, the host and `place`.
     pub(super) fn chance_at(&self, place: &str) -> Chance {
         let bytes = self.head.host.bytes().chain(place.bytes());
         let place: Vec<u64> = bytes.map(u64::from).collect();

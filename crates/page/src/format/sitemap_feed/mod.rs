@@ -6,8 +6,9 @@
 //! Sources: the sitemaps.org protocol; Google's `xhtml:link` and image extensions; RFC 4287 (Atom); the RSS 2.0 and
 //! RSS 1.0 specifications.
 //!
-//! **Invariants.** Time is linear in the document. The number of links is bounded by the options; a sitemap may have
-//! the 50,000 entries that its protocol allows.
+//! **Invariants.** Time is linear in the document. The number of links is bounded by `Options::max_links`. As an
+//! exception, a sitemap may have the 50,000 entries that its protocol allows, and in addition `max_links` alternates and
+//! images.
 
 mod date;
 pub(super) mod gzip;
