@@ -1,7 +1,7 @@
 //! The fetches of one page, oldest first, and what each of them found.
 //!
-//! A page has changed when its text has changed (D2). If the bytes differ and the text does not, only the markup has
-//! changed. A fetch that ends with an error, a refusal or a missing page is listed, but is not a version: the next
+//! A page has changed when its text has changed (D2). A file without text, such as an image, has changed when its bytes
+//! have changed. If a page has text and only its bytes differ, only the markup has changed. A fetch that ends with an error, a refusal or a missing page is listed, but is not a version: the next
 //! content is compared with the last content before that fetch.
 //!
 //! Read first: [`findings`].

@@ -13,7 +13,7 @@ pub enum Outcome {
     Answer(u16),
     /// A response with this status and an unwanted media type; its body was not read.
     Unwanted(u16),
-    /// The name does not exist (NXDOMAIN, NODATA).
+    /// The name does not exist (NXDOMAIN), or it has no IP address (NODATA).
     DnsNotFound,
     /// No name server returned a usable answer.
     DnsFailed,

@@ -1,7 +1,8 @@
 //! Serves TLS connections to hazards with a fault in TLS, and to honest sites with HTTPS.
 //!
-//! A hazard is identified by the local address of the connection. Its connections serve one request each. A connection
-//! that ends before a request is logged with an empty method. An honest site is identified by the server name in the
+//! A hazard is identified by the local address of the connection. Its connections serve one request each. If the
+//! handshake fails or the client does not use TLS, the log has an entry with an empty method. If the client closes the
+//! connection after the handshake without a request, the log has no entry. An honest site is identified by the server name in the
 //! handshake, and its connections are kept alive.
 
 use std::io;

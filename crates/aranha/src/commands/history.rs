@@ -25,11 +25,11 @@ Examples:
   aranha cat https://example.org/ -c example --at 2026-11-01
 
 Columns: time (UTC), HTTP status or error, bytes, first characters of the digest, finding, time since \
-the previous change of the text.
+the text last changed or was new.
 
 Findings:
   new           first content
-  changed       the text differs
+  changed       the text differs (for a file without text, the bytes)
   markup only   the bytes differ, the text does not
   same          the bytes are the same
   not modified  the server answered 304

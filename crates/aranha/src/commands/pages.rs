@@ -25,7 +25,7 @@ Examples:
 
 Columns, separated by tabs: HTTP status or error, bytes, media type, time, URL, and
 \"truncated\" if only a part of the body was received and stored. With --queued: \"queued\" or \"retry\", \
-time of the retry, URL of a page with a link to the page, URL of the page.";
+time of the retry, URL of the page on which the link was found, URL; - stands for a missing time or page.";
 
 /// List the pages that were fetched or refused (with --queued, the pages that wait to be fetched); also works during a crawl
 #[derive(Args, Debug)]

@@ -20,7 +20,8 @@ Examples:
   aranha sites -c example | sort -t '\t' -k 3 -n -r | head    the largest sites
   aranha sites -c example --json | jq -r 'select(.reason) | [.site, .reason] | @tsv'
 
-Columns, separated by tabs: site, state (waiting, idle, blocked, or visited, which means that a visit is under way), pages done, pages queued, \
+Columns, separated by tabs: site, state (waiting: has pages to fetch now or later; visited: a visit is under way; idle: has no page \
+to fetch; blocked), pages done, pages queued, \
 failed fetches, bytes, time of the next visit, and the reason if the site is blocked, was \
 unreachable, or asked to be left alone for a while.";
 

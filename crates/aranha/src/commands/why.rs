@@ -284,6 +284,9 @@ impl Decisions {
             None if known.inbox => {
                 "linked from another site; will be queued at the next visit of its site".to_owned()
             }
+            None if !self.scope.0 => {
+                "unknown: links to URLs outside the scope are not stored".to_owned()
+            }
             None => format!(
                 "unknown: the crawl found no link to this URL that it follows; it does not follow {}",
                 self.limits

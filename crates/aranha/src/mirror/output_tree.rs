@@ -185,7 +185,7 @@ fn write_error(path: &Path, error: &io::Error) -> CommandError {
                 _ => "a file or a symbolic link is in the place of a folder",
             };
             CommandError::failed(format!("cannot write to `{name}`: {problem}"))
-                .hint("name a new or empty folder; symbolic links are not followed")
+                .hint("name a new folder, or the folder of an earlier export; symbolic links inside it are not followed")
         }
         _ => CommandError::failed(format!("cannot write {name}: {error}"))
             .hint("choose a folder that you are allowed to write to"),

@@ -74,8 +74,8 @@ impl<'a> LinkIds<'a> {
         }
     }
 
-    /// The id of a link; the fragment of `href` is ignored. `None` when the target depends on more than the directory
-    /// of the page.
+    /// The id of a link; the fragment of `href` is ignored. `None` if the target may depend on more than the origin and
+    /// the directory of the page.
     pub(crate) fn of(&mut self, href: &str) -> Option<LinkId> {
         let (href, colon) = before_fragment(href);
         let part = self.base.part(href, colon)?;

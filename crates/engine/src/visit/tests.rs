@@ -546,7 +546,7 @@ async fn addresses_are_sent_with_the_next_check_in_only_if_they_changed() {
     }
 }
 
-/// The collector of `page` ends with this fault.
+/// Ends the fetch of the page at `path`. Its bytes have arrived, but the reader has failed with this fault.
 fn fail_to_read(test: &mut Test, path: &str, fault: ReaderFault) {
     let id = tokio::spawn(async {}).id();
     test.visit.requests.in_flight.push((id, page(path)));

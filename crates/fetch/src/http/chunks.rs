@@ -138,8 +138,8 @@ impl ChunkReader {
         }
     }
 
-    /// Forgets the bytes that were parsed, so that the next call of [`advance`](Self::advance) gets only the bytes
-    /// after them. Returns their number. The data of their chunks must have been taken.
+    /// Forgets the bytes that were parsed, and returns how many they were. The next call of [`advance`](Self::advance)
+    /// gets only the bytes after them. Call this only after the data of the parsed bytes was taken.
     pub(crate) fn rebase(&mut self) -> usize {
         self.ranges.clear();
         std::mem::take(&mut self.position)

@@ -139,7 +139,7 @@ struct DateParts {
 }
 
 impl DateParts {
-    /// Adds one word; `None` if it is not part of a date.
+    /// Adds one word. Returns `None` if it is not part of a date, or if the date has this part already.
     fn add_word(&mut self, word: &str) -> Option<()> {
         let word = word.trim_matches([';', '.', '"', '(', ')']);
         let digits = word.bytes().take_while(u8::is_ascii_digit).count();

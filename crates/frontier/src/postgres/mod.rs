@@ -108,7 +108,8 @@ pub struct Postgres {
     last_now: i64,
 }
 
-/// The error of the public interface.
+/// Converts an error of the tables to an error of the public interface. An empty schema becomes
+/// [`FrontierError::Missing`].
 fn at(error: StoreError, place: &Path) -> FrontierError {
     match error {
         StoreError::Empty => FrontierError::Missing {

@@ -288,7 +288,7 @@ impl PostgresTables {
     }
 }
 
-/// A table of chains.
+/// A table whose blocks form chains: each block has the id of the block before it (`schema.sql`).
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Chain {
     Keys,

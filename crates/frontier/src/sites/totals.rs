@@ -140,8 +140,9 @@ impl Totals {
     }
 
     /// The status. `next` has the earliest time at which a check-out can return a lease, and the earliest due time among
-    /// the sites that have only revisits to do. The caller must still adjust [`FrontierStatus::next_due`] if there are
-    /// gathered links, because a check-out can write them and make their sites due.
+    /// the sites that have only revisits to do. If there are gathered links (`links/gather.rs`), the caller must still
+    /// lower [`FrontierStatus::next_due`]. They make no site due yet, but a check-out that finds no due site writes them to
+    /// a link run, and then their sites are due.
     pub(crate) fn status(
         &self,
         outcomes: Vec<(i64, i64)>,

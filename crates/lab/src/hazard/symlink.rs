@@ -1,6 +1,6 @@
 //! A directory `/spider` that is a symbolic link to `/`: every page exists at every depth.
 //!
-//! U6, Chakrabarti 2.3.6; Viuva Negra 4.1 describes this trap (growing URLs).
+//! Chakrabarti 2.3.6 and Viuva Negra 4.1 describe this trap. The defence is the rejection of growing URLs (U6).
 
 use std::io;
 

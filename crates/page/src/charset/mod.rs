@@ -1,13 +1,18 @@
 //! Determines the character set of a body and decodes the body to UTF-8.
 //!
-//! The sources are tried in the order of WHATWG HTML, 13.2.3: byte-order mark, `Content-Type` header, `meta`, XML
-//! declaration or `@charset` rule in the first 1024 bytes, a later `meta` (`prescan`), and finally detection with the
-//! top-level domain as a hint. Two rules differ from those of browsers. A body without a declaration is read as UTF-8
-//! if it is valid UTF-8. If UTF-8 is declared, but the body has more invalid than valid sequences, the detector
-//! decides.
+//! The sources are tried in the order of WHATWG HTML, 13.2.3:
 //!
-//! **Invariants.** A body that already is UTF-8 is borrowed, not copied. If a size limit has cut the last character,
-//! that character is dropped without a remark.
+//! 1. the byte-order mark;
+//! 2. the `Content-Type` header;
+//! 3. a declaration in the first 1024 bytes: XML declaration or `meta`, or `@charset` in a style sheet (`prescan`);
+//! 4. for HTML, a later `meta` in the head (`prescan`);
+//! 5. detection, with the top-level domain as a hint.
+//!
+//! Two rules differ from those of browsers. A body without a declaration is read as UTF-8 if it is valid UTF-8. If UTF-8 is
+//! declared, but the body has more invalid than valid sequences, the detector decides.
+//!
+//! **Invariants.** A body that already is UTF-8 is borrowed, not copied. If only its last character is incomplete, because
+//! a size limit has cut it, that character is dropped without a remark.
 
 mod prescan;
 
