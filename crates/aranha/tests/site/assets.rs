@@ -151,9 +151,10 @@ fn files_keep_their_tracking_parameters() {
         match path {
         "/robots.txt" => String::new(),
         "/" => page(
-            "<img src='/a.png?utm_source=x&id=1'><img src='/a.png?id=1'><a href='/b?utm_source=x'>b</a><img src=/moved.png>\
+            "<img src='/a.png?utm_source=x&id=1'><img src='/a.png?id=1'><a href='/b?utm_source=x'>b</a><a href=/out>out</a><img src=/moved.png>\
              <a href='/c.png?utm_source=x'>c</a><img src='/c.png?utm_source=x'><img src='/d.png?PHPSESSID=0123456789abcdef0123456789abcdef'>",
         ),
+        "/out" => "HTTP/1.1 302 Found\r\nLocation: /b?utm_campaign=1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n".to_owned(),
         "/moved.png" => "HTTP/1.1 302 Found\r\nLocation: /e.png?utm_medium=y\r\nConnection: close\r\nContent-Length: 0\r\n\r\n".to_owned(),
         _ => file("application/octet-stream", path),
     }
@@ -173,6 +174,7 @@ fn files_keep_their_tracking_parameters() {
             "/d.png",
             "/e.png?utm_medium=y",
             "/moved.png",
+            "/out",
         ]
     );
     let mut export = aranha();

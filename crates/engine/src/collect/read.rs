@@ -33,7 +33,12 @@ pub(super) fn read(
     let sets_cookies = response.headers.has("set-cookie") && !page.from_cache;
     page.set_cookies = sets_cookies.then(|| response.headers.clone());
     if matches!(response.status, 301 | 302 | 303 | 307 | 308) {
-        match redirect_target(&context.policy, &page.task.url, response) {
+        match redirect_target(
+            &context.policy,
+            &page.task.url,
+            page.task.page.hop,
+            response,
+        ) {
             Ok(target) => page.response.redirect = Some(target),
             Err(reason) => {
                 page.response.outcome = Outcome::NoTarget;

@@ -1,6 +1,7 @@
 //! The target of a redirect.
 
 use aranha_fetch::FetchResponse;
+use aranha_frontier::Hop;
 use aranha_url::{Base, CanonUrl};
 
 use crate::node::CrawlPolicy;
@@ -14,17 +15,18 @@ pub(crate) struct RedirectTarget {
     pub(crate) literal_path: String,
 }
 
-/// Reads `Location`. The error says why there is no usable target; it is empty when the header is missing.
+/// Reads `Location`. `hop` led to the page. The error says why there is no usable target; it is empty when the header is missing.
 pub(crate) fn redirect_target(
     policy: &CrawlPolicy,
     url: &CanonUrl,
+    hop: Hop,
     response: &FetchResponse,
 ) -> Result<RedirectTarget, String> {
     let href = response.headers.get("location").ok_or_else(String::new)?;
     let href = String::from_utf8_lossy(href);
     let base = Base::of(url);
     let target = policy
-        .redirect_canon()
+        .redirect_canon(hop)
         .join(&base, &href)
         .map_err(|rejected| rejected.to_string())?;
     let literal_path = match policy.literal.join(&base, &href) {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use aranha_fetch::Fetcher;
+use aranha_frontier::Hop;
 use aranha_revisit::Schedule;
 use aranha_url::{CanonUrl, Canonicaliser, Filter};
 use aranha_volume::{Archive, Exchange, Receipt, VolumeError};
@@ -49,7 +50,7 @@ pub(crate) struct CrawlPolicy {
     /// Canonicaliser that keeps index files, session identifiers and listing options in URLs. Used for a redirect whose
     /// target has the same canonical URL as the page, so that the target is requested as written.
     pub(crate) literal: Canonicaliser,
-    /// Canonicaliser for files that pages load and, if they are fetched, for redirects: it keeps tracking parameters.
+    /// Canonicaliser for files that pages load: it keeps tracking parameters.
     pub(crate) requisites: Canonicaliser,
     /// The revisit policy.
     pub(crate) schedule: Schedule,
@@ -58,9 +59,11 @@ pub(crate) struct CrawlPolicy {
 }
 
 impl CrawlPolicy {
-    /// The canonicaliser for the target of a redirect.
-    pub(crate) fn redirect_canon(&self) -> &Canonicaliser {
-        if self.config.page.assets {
+    /// The canonicaliser for the target to which a page redirects. `hop` led to the page. The target of a file or of a seed
+    /// keeps its tracking parameters, because a browser that replays it requests the URL with them. Other pages lose
+    /// them, because a site may redirect a thousand links to one page with different parameters.
+    pub(crate) fn redirect_canon(&self, hop: Hop) -> &Canonicaliser {
+        if self.config.page.assets && (hop.embeds() > 0 || hop == Hop::Seed) {
             &self.requisites
         } else {
             &self.canon

@@ -197,7 +197,7 @@ fn admit_links(record: &PageRecord, url: &CanonUrl, links: PageLinks, found: &mu
 /// Admits the target of a redirect, as a visit does (`visit/admit.rs`).
 fn admit_redirect(context: &Context, record: &PageRecord, url: &CanonUrl, found: &mut Found) {
     let target = record.redirect.as_deref().unwrap_or_default();
-    let Ok(target) = context.policy.redirect_canon().canon(target) else {
+    let Ok(target) = context.policy.redirect_canon(record.hop).canon(target) else {
         return;
     };
     let from = page_of(record.clone());

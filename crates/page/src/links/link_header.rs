@@ -1,8 +1,10 @@
 //! Reads the `Link` header of a response (RFC 8288), by which servers ask browsers to load files before the page is read.
 
+use std::collections::HashSet;
+
 use crate::links::collector::LinkCollector;
 use crate::links::{rel, srcset};
-use crate::{LinkKind, Options, Page};
+use crate::{Link, LinkKind, Options, Page};
 
 /// Maximum number of links of one header.
 const MAX_LINKS: usize = 200;
@@ -33,14 +35,21 @@ impl Page {
                 links.add(url, LinkKind::Asset, false);
             });
         }
-        for link in links.finish(&mut self.remarks) {
-            let is_absolute =
-                || link.href.starts_with("http://") || link.href.starts_with("https://");
-            let is_usable = !link.href.is_empty() && (self.base.is_none() || is_absolute());
-            if is_usable && !self.links.contains(&link) && self.links.len() < options.max_links {
-                self.links.push(link);
-            }
+        let mut new = links.finish(&mut self.remarks);
+        let is_absolute =
+            |link: &Link| link.href.starts_with("http://") || link.href.starts_with("https://");
+        new.retain(|link| !link.href.is_empty() && (self.base.is_none() || is_absolute(link)));
+        if new.is_empty() {
+            return;
         }
+        let assets = self
+            .links
+            .iter()
+            .filter(|link| link.kind == LinkKind::Asset);
+        let known: HashSet<&str> = assets.map(|link| link.href.as_str()).collect();
+        new.retain(|link| !known.contains(link.href.as_str()));
+        new.truncate(options.max_links.saturating_sub(self.links.len()));
+        self.links.append(&mut new);
     }
 }
 

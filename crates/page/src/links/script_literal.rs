@@ -3,7 +3,7 @@
 //!
 //! [`urls`] makes one pass over the tokens that can contain or hide a string: strings, templates, comments and regular
 //! expressions (ECMAScript, 12). A URL that a script assembles is not found, because literals beside a `+` and
-//! templates with `${` are skipped. If a string is not closed on its line, the pass continues directly after its
+//! templates with `${` are skipped. So are keys of objects. If a string is not closed on its line, the pass continues directly after its
 //! opening quote. A division that is mistaken for a regular expression (or the reverse) therefore hides at most the
 //! rest of its line.
 
@@ -219,6 +219,10 @@ impl<'a, F: FnMut(&'a [u8], RelativeTo)> ScriptScanner<'a, F> {
         if before.last() == Some(&b'+') || after.first() == Some(&b'+') {
             return;
         }
+        // The key of an object. Lists of files as keys are common, and their URLs are not relative to the document.
+        if after.first() == Some(&b':') && matches!(before.last(), Some(b'{' | b',')) {
+            return;
+        }
         let Some(url) = unescape(literal) else {
             return;
         };
@@ -416,6 +420,27 @@ mod tests {
         );
         check("'/page.html'; '/api/items'; '//'; 'http://a.example'", &[]);
         check("'/a b.png'; '/\\n.png'; '/a<b>.png'", &[]);
+    }
+
+    #[test]
+    fn keys_of_objects_are_skipped() {
+        check(
+            r#"settings({"js":{"misc\/jquery.js":1,"misc\/once.js":1},"css":{"modules\/system\/base.css":1}})"#,
+            &[],
+        );
+        check(
+            "var map={ \"./af\": 1, \"./af.js\" : 1, /* b */ './ar.js':2 }",
+            &[],
+        );
+        check(
+            "x = a ? '/a.png' : '/b.png'; y = {icon:'/c.png', '/d.png': '/e.png'}",
+            &[
+                ("/a.png", Document),
+                ("/b.png", Document),
+                ("/c.png", Document),
+                ("/e.png", Document),
+            ],
+        );
     }
 
     #[test]
