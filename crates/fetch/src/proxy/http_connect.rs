@@ -125,11 +125,12 @@ fn refusal(status: u16, received: &[u8], headers: &Headers) -> ConnectError {
     server(&format!("{clause} ({answer}{detail})"))
 }
 
-/// Recognises a response to a request for an `http` URL that the proxy itself made. Such responses have status 407, or
-/// a Squid error that means that the proxy did not reach the server. `Ok`: the response is treated as a response of the
-/// server.
+/// Recognises a response to a request for an `http` URL that the proxy itself made. Such responses have status 407 and
+/// `Proxy-Authenticate`, or a Squid error that means that the proxy did not reach the server. `Ok`: the response is treated
+/// as a response of the server. A server may send status 407 too, but proxies remove `Proxy-Authenticate` from the responses
+/// of servers (RFC 9110, 11.7.1), so a server cannot stop the crawl.
 pub(crate) fn check_response(status: u16, headers: &Headers) -> Result<(), ConnectError> {
-    if status == PROXY_AUTHENTICATION_REQUIRED {
+    if status == PROXY_AUTHENTICATION_REQUIRED && headers.has("proxy-authenticate") {
         return Err(ConnectError::Proxy(login_error(headers)));
     }
     let name = squid_error(headers).filter(|_| status >= 400);
@@ -292,7 +293,8 @@ mod tests {
         };
         check(200, "A: b", None);
         check(503, "A: b", None);
-        check(407, "A: b", Some("wants a login"));
+        check(407, "Proxy-Authenticate: Basic", Some("wants a login"));
+        check(407, "A: b", None);
         check(
             503,
             "X-Squid-Error: ERR_CONNECT_FAIL 111",
