@@ -124,9 +124,13 @@ impl ReaderThreads {
             tokio::task::spawn_blocking(read_and_send);
         }
         // The reader is also abandoned if this future is cancelled.
-        let reader = WaitedReader(&self.abandoned);
-        if let Ok(result) = tokio::time::timeout(limit, receiver).await {
-            std::mem::forget(reader);
+        let mut reader = WaitedReader {
+            result: receiver,
+            is_received: false,
+            abandoned: &self.abandoned,
+        };
+        if let Ok(result) = tokio::time::timeout(limit, &mut reader.result).await {
+            reader.is_received = true;
             return result.expect("the reader sends a result, also after a panic");
         }
         drop(reader);
@@ -135,13 +139,20 @@ impl ReaderThreads {
     }
 }
 
-/// A guard that is held while a reader is waited for. Dropping the guard counts the reader as abandoned. If the reader
-/// finishes in time, the guard is forgotten instead.
-struct WaitedReader<'a>(&'a AtomicIsize);
+/// A reader that is waited for. If this is dropped before the reader has sent its result, the reader is abandoned.
+struct WaitedReader<'a, T> {
+    result: oneshot::Receiver<T>,
+    is_received: bool,
+    abandoned: &'a AtomicIsize,
+}
 
-impl Drop for WaitedReader<'_> {
+impl<T> Drop for WaitedReader<'_, T> {
     fn drop(&mut self) {
-        self.0.fetch_add(1, Relaxed);
+        // A reader whose result arrives after this call counts itself as finished.
+        self.result.close();
+        if !self.is_received && self.result.try_recv().is_err() {
+            self.abandoned.fetch_add(1, Relaxed);
+        }
     }
 }
 
@@ -159,6 +170,8 @@ pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::task::{Context, Poll};
+
     use super::*;
 
     const SHORT: Duration = Duration::from_millis(50);
@@ -214,6 +227,24 @@ mod tests {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
         }
+    }
+
+    /// A visit can be ended while a reader has sent its result, but the visit has not received it yet.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_reader_that_has_finished_is_not_abandoned() {
+        let readers = ReaderThreads::new();
+        let (sender, finished) = std::sync::mpsc::channel();
+        let mut waiting = Box::pin(readers.run(1, LONG, move || sender.send(())));
+        // The first poll starts the reader. The future is not polled again.
+        let poll =
+            |context: &mut Context<'_>| Poll::Ready(waiting.as_mut().poll(context).is_pending());
+        assert!(std::future::poll_fn(poll).await);
+        finished.recv().unwrap();
+        let on_workers = &readers.permits.as_ref().unwrap().on_workers;
+        // The reader gives its permit back after it has sent its result.
+        drop(on_workers.acquire().await.unwrap());
+        drop(waiting);
+        assert_eq!(readers.abandoned.load(Relaxed), 0);
     }
 
     #[test]
