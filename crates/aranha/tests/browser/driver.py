@@ -32,7 +32,7 @@ FLAGS = [
     # Frames of other hosts in processes of their own are blurred at two device pixels per CSS pixel.
     "--disable-site-isolation-trials",
 ]
-# Seconds after which the driver prints its stack and ends, if a command has not ended.
+# Seconds that a command, the start or the end of the browser may take.
 MAX_COMMAND = 100
 # Seconds until a page must be loaded, and seconds without a request after which it is loaded.
 MAX_LOAD = 60
@@ -118,7 +118,7 @@ def run(browser, commands):
     tab = None
     for line in commands:
         command = json.loads(line)
-        faulthandler.dump_traceback_later(MAX_COMMAND, exit=True)
+        limit_time()
         try:
             if "open" in command:
                 if tab:
@@ -133,12 +133,20 @@ def run(browser, commands):
         print(json.dumps(result), flush=True)
 
 
+def limit_time():
+    """Ends the driver with a stack trace after a while, unless it is called again or cancelled before."""
+    faulthandler.dump_traceback_later(MAX_COMMAND, exit=True)
+
+
 def main():
     options = json.loads(sys.stdin.readline())
+    limit_time()
     with sync_playwright() as playwright:
         proxy = {"server": options["proxy"]} if options["proxy"] else None
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS + options["flags"], proxy=proxy)
+        faulthandler.cancel_dump_traceback_later()
         run(browser, sys.stdin)
+        limit_time()
         browser.close()
 
 

@@ -219,7 +219,7 @@ const ALBUM: [&str; 1] = ["/album/page.html"];
 const DOCUMENTS: [&str; 4] = [
     "/index.html",
     "/library/json.html",
-    "/howto/logging.html",
+    "/library/tkinter.messagebox.html",
     "/search.html",
 ];
 
