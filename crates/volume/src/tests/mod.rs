@@ -1,4 +1,5 @@
-//! Tests of several modules together ([`hostile`]), and sample exchanges ([`sample`]).
+//! Tests of several modules together ([`hostile`], [`folders`]), and sample exchanges ([`sample`]).
 
+mod folders;
 mod hostile;
 pub(crate) mod sample;
