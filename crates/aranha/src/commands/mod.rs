@@ -20,6 +20,7 @@ mod pages;
 mod robots;
 mod seed;
 mod seed_list;
+mod ship;
 mod sites;
 mod squid;
 mod status;
@@ -51,6 +52,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Export(export::Command),
     Check(check::Arguments),
+    Ship(ship::Arguments),
     Block(block::Block),
     Unblock(block::Unblock),
     #[command(subcommand)]
@@ -84,6 +86,7 @@ pub(crate) fn run(command: Command) -> Result<ExitStatus, CommandError> {
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Export(command) => export::run(&command),
         Command::Check(arguments) => check::run(&arguments),
+        Command::Ship(arguments) => ship::run(&arguments),
         Command::Block(arguments) => block::block(&arguments),
         Command::Unblock(arguments) => block::unblock(&arguments),
         Command::Config(command) => config::run(command),

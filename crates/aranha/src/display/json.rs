@@ -139,6 +139,12 @@ fn old_notice(notice: &Notice) -> Value {
         | Notice::ClockBehind { .. }
         | Notice::ClockChanged { .. }
         | Notice::DiskFull { .. }
+        | Notice::VolumeFolderLeft { .. }
+        | Notice::StoreDown { .. }
+        | Notice::StoreUp { .. }
+        | Notice::UploadFailed { .. }
+        | Notice::Uploading { .. }
+        | Notice::UploadsWait { .. }
         | Notice::VisitFailed { .. }
         | Notice::PageFailed { .. }
         | Notice::RulesWidened { .. }

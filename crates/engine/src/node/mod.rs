@@ -13,6 +13,7 @@ mod monitor;
 mod opening;
 mod problem_sites;
 pub(crate) mod stop;
+mod uploads;
 mod visits;
 mod watchdog;
 
@@ -32,6 +33,7 @@ use self::context::reason_of;
 use self::monitor::Monitor;
 use self::problem_sites::SecondVisits;
 use self::stop::{CrawlLimit, Reason, Stop};
+use self::uploads::Uploads;
 use self::visits::Visits;
 use self::watchdog::Watchdog;
 use crate::collection::Collection;
@@ -84,6 +86,8 @@ pub struct Node {
     dns_cache: Option<PathBuf>,
     /// `logs/progress.json`; `None` in a simulation.
     progress: Option<PathBuf>,
+    /// The folder whose volumes are uploaded; `None` in a simulation.
+    uploads: Option<PathBuf>,
     /// `None` in a simulation, whose archive stores nothing.
     reread: Option<Reread>,
     /// Time between two reads of the black list and the signals. It also limits the time between two check-outs.
@@ -177,8 +181,10 @@ impl Node {
             visits_ended,
             census,
             dns_cache,
+            uploads,
             ..
         } = self;
+        let uploads = uploads.map(|folder| Uploads::new(folder, &context));
         let (archive, clock, stop, counters, events) = (
             context.storage.archive.clone(),
             context.control.clock,
@@ -201,6 +207,9 @@ impl Node {
         }
         if let Err(error) = archive.close().await {
             stop.ask(reason_of(&error));
+        }
+        if let Some(uploads) = uploads {
+            uploads.finish(&archive, &stop).await;
         }
         let now = clock.now();
         let reason = stop.reason().unwrap_or(Reason::Finished);

@@ -8,6 +8,7 @@ use aranha_fetch::Fetcher;
 use aranha_frontier::Frontier;
 use aranha_revisit::Schedule;
 use aranha_url::{Canonicaliser, Scope};
+use aranha_volume::ArchiveEvent;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -137,6 +138,7 @@ impl Node {
         };
         let mut watchers = JoinSet::new();
         watchers.spawn(watch_dns(&context));
+        watchers.spawn(watch_archive(&context));
         for (proxy, outage) in context.network.web.watch_proxies() {
             watchers.spawn(watch_proxy(&context, proxy, outage));
         }
@@ -158,6 +160,7 @@ impl Node {
             census: collection.census(),
             dns_cache,
             progress: world.is_real().then(|| collection.progress()),
+            uploads: world.is_real().then(|| collection.root().to_path_buf()),
             reread,
             reload_interval: world.reload_interval(),
             repairs,
@@ -214,6 +217,27 @@ fn robots_policy(config: &Config) -> String {
         return "obey".to_owned();
     }
     format!("ignore on the operator's own hosts ({ignored_on}), obey elsewhere")
+}
+
+/// Sends the events of the archive as notices.
+fn watch_archive(context: &Context) -> impl Future<Output = ()> + use<> {
+    let (mut events, notices) = (
+        context.storage.archive.events(),
+        context.reports.notices.clone(),
+    );
+    async move {
+        while let Some(event) = events.recv().await {
+            notices.send(match event {
+                ArchiveEvent::FolderLeft { folder, problem } => Notice::VolumeFolderLeft {
+                    folder: folder.display().to_string(),
+                    problem,
+                },
+                ArchiveEvent::StoreDown { store, problem } => Notice::StoreDown { store, problem },
+                ArchiveEvent::StoreUp { store, seconds } => Notice::StoreUp { store, seconds },
+                ArchiveEvent::UploadsFailed { problem } => Notice::UploadFailed { problem },
+            });
+        }
+    }
 }
 
 /// Sends a notice when an outage of a proxy begins and when it ends.

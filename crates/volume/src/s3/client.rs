@@ -326,7 +326,7 @@ pub(super) fn header<'a>(answer: &'a Answer, name: &str) -> Option<&'a str> {
 }
 
 /// The text of the first XML element with this name.
-fn element<'a>(xml: &'a str, name: &str) -> Option<&'a str> {
+pub(super) fn element<'a>(xml: &'a str, name: &str) -> Option<&'a str> {
     let start = xml.find(&format!("<{name}>"))? + name.len() + 2;
     let end = xml[start..].find('<')?;
     Some(&xml[start..start + end])

@@ -13,9 +13,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use data_encoding::{BASE64, HEXLOWER};
-use rusty_s3::actions::{CompleteMultipartUploadResponse, CreateMultipartUpload, ListParts};
+use rusty_s3::actions::{CompleteMultipartUploadResponse, CreateMultipartUpload};
 
-use crate::s3::client::{self, Answer, S3Store, StoreError};
+use crate::s3::client::{self, Answer, S3Store, StoreError, element};
 
 /// Files up to this length are sent in one request; longer ones in parts of this length (S3 allows 5 MiB and more).
 const PART_SIZE: u64 = 8 << 20;
@@ -170,7 +170,8 @@ impl S3Store {
         self.complete(key, &upload, &etags)
     }
 
-    /// The parts of an upload that was begun; `None` if there is none, or if the store does not know it any more.
+    /// The parts of an upload that was begun; `None` if there is none, or if the store does not know it any more. The list
+    /// is searched for elements, because the name of its root differs between servers.
     #[expect(
         clippy::type_complexity,
         reason = "used once, and named by its one caller"
@@ -197,15 +198,18 @@ impl S3Store {
                 Err(error) => return Err(error.into()),
             };
             let text = self.text(&mut answer)?;
-            let page = ListParts::parse_response(&text)
-                .map_err(|error| self.error(format!("the list of parts: {error}"), None))?;
-            for part in page.parts {
-                parts.insert(
-                    u64::from(part.number),
-                    part.etag.trim_matches('"').to_owned(),
-                );
+            for part in text.split("<Part>").skip(1) {
+                if let (Some(number), Some(etag)) =
+                    (element(part, "PartNumber"), element(part, "ETag"))
+                    && let Ok(number) = number.parse::<u64>()
+                {
+                    let etag = etag.replace("&quot;", "").replace('"', "");
+                    parts.insert(number, etag);
+                }
             }
-            marker = page.next_part_number_marker;
+            let next = element(&text, "NextPartNumberMarker").and_then(|next| next.parse().ok());
+            let is_truncated = element(&text, "IsTruncated") == Some("true");
+            marker = next.filter(|next| is_truncated && marker < Some(*next));
             if marker.is_none() {
                 return Ok(Some((upload.to_owned(), part_size, parts)));
             }

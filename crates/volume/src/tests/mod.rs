@@ -1,5 +1,9 @@
-//! Tests of several modules together ([`hostile`], [`folders`]), and sample exchanges ([`sample`]).
+//! Tests of several modules together ([`hostile`], [`folders`], [`stores`]), and sample exchanges ([`sample`]).
 
 mod folders;
 mod hostile;
+mod proxy;
+#[path = "../../tests/s3_server/mod.rs"]
+mod s3_server;
 pub(crate) mod sample;
+mod stores;
