@@ -10,6 +10,7 @@ use aranha_frontier::{Blocked, BlockedBy, Explanation, View};
 use aranha_url::{CanonUrl, Canonicaliser, Scope};
 
 use crate::error::CommandError;
+use crate::forgotten::{self, ForgottenEntry};
 use crate::shared_args::{CollectionArg, SiteArg};
 use crate::{session, settings};
 
@@ -83,6 +84,11 @@ impl CollectionReader {
             CommandError::failed(format!("{}: {error}", path.display()))
                 .hint("correct or remove the line")
         })
+    }
+
+    /// When and why the contents of this page were deleted; `None` if they were not.
+    pub(crate) fn forgotten(&self, url: &CanonUrl) -> Result<Option<ForgottenEntry>, CommandError> {
+        forgotten::find(&Folder::at(&self.folder), &self.literal, url)
     }
 
     /// The canonical form of a typed URL, by the URL rules of this collection.

@@ -49,7 +49,7 @@ pub use aranha_fetch::is_private_host;
 pub use blocking::blacklist_watch::{append as add_to_blacklist, remove as remove_from_blacklist};
 pub use clock::Clock;
 pub use collection::Collection;
-pub use collection::files::replace as replace_file;
+pub use collection::files::{append_lines, replace as replace_file};
 pub use config::Config;
 pub use limits::load::Caps;
 pub use node::stop::{CrawlLimit, Reason, Stop};

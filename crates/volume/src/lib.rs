@@ -56,6 +56,7 @@ mod duplicates;
 mod error;
 mod exchange;
 mod files;
+mod forget;
 #[doc(hidden)]
 pub mod fuzzing;
 mod index;
@@ -76,6 +77,7 @@ pub use compress::Compression;
 pub use error::VolumeError;
 pub use exchange::{EarlierVersion, Exchange, LargeBody, Stored};
 pub use files::volumes::Volume;
+pub use forget::{ForgetRequest, Forgotten, forget};
 pub use location::{Location, VolumeId};
 pub use options::{Options, check_store};
 pub use read::reader::{ArchiveReader, VolumeRecords};

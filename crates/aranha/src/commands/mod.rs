@@ -11,6 +11,7 @@ mod demo;
 mod diff;
 mod export;
 mod export_links;
+mod forget;
 mod history;
 mod lab;
 mod links;
@@ -55,6 +56,7 @@ pub(crate) enum Command {
     Ship(ship::Arguments),
     Block(block::Block),
     Unblock(block::Unblock),
+    Forget(forget::Arguments),
     #[command(subcommand)]
     Config(config::Command),
     #[command(subcommand)]
@@ -89,6 +91,7 @@ pub(crate) fn run(command: Command) -> Result<ExitStatus, CommandError> {
         Command::Ship(arguments) => ship::run(&arguments),
         Command::Block(arguments) => block::block(&arguments),
         Command::Unblock(arguments) => block::unblock(&arguments),
+        Command::Forget(arguments) => forget::run(&arguments),
         Command::Config(command) => config::run(command),
         Command::Url(command) => url::run(command),
         Command::Robots(command) => robots::run(command),

@@ -145,6 +145,7 @@ fn old_notice(notice: &Notice) -> Value {
         | Notice::UploadFailed { .. }
         | Notice::Uploading { .. }
         | Notice::UploadsWait { .. }
+        | Notice::Forgotten { .. }
         | Notice::VisitFailed { .. }
         | Notice::PageFailed { .. }
         | Notice::RulesWidened { .. }

@@ -39,6 +39,11 @@ impl Collection {
         self.root.join("blacklist.txt")
     }
 
+    /// `forgotten.jsonl`: the pages and sites whose contents were deleted.
+    pub fn forgotten(&self) -> PathBuf {
+        self.root.join("forgotten.jsonl")
+    }
+
     /// `signals.jsonl`: change signals that no crawl has read yet.
     pub fn signals(&self) -> PathBuf {
         self.root.join("signals.jsonl")

@@ -161,6 +161,17 @@ pub enum Notice {
         /// Number of volumes.
         volumes: u64,
     },
+    /// Contents were deleted from the archive on request.
+    Forgotten {
+        /// The URL or the site.
+        target: String,
+        /// The reason.
+        reason: String,
+        /// Number of records that became tombstones.
+        records: u64,
+        /// Number of volumes that were changed.
+        volumes: u64,
+    },
     /// The black list has changed and was read.
     BlacklistReloaded,
     /// The black list cannot be read or updated. The entries that were read before stay in force.
@@ -282,6 +293,9 @@ impl fmt::Display for Notice {
                 "{} not uploaded yet; the next crawl or `aranha ship` does it",
                 counted(*volumes)
             ),
+            Self::Forgotten {
+                target, records, ..
+            } => write!(f, "{target} was forgotten: {records} records overwritten"),
             Self::BlacklistReloaded => f.write_str("the black list was reloaded"),
             Self::BlacklistError { problem } => {
                 write!(f, "the previous black list stays in force: {problem}")

@@ -231,29 +231,24 @@ impl StoreJournal {
     }
 }
 
-/// The file, locked. One process at a time uploads volumes or changes them.
+/// The lock of the process that uploads volumes or changes them. It is a lock on the folder `indexes/`.
 #[derive(Debug)]
-pub(crate) struct JournalLock(File);
+pub(crate) struct UploadLock(File);
 
-impl JournalLock {
-    /// Locks the file of this `archive/` folder; `None` if another process holds the lock.
-    pub(crate) fn acquire(archive: &Path) -> Result<Option<Self>, VolumeError> {
-        let path = archive.join(FILE_NAME);
-        let fault = |source| VolumeError::from_io(&path, source);
-        let file = File::options()
-            .append(true)
-            .create(true)
-            .open(&path)
-            .map_err(fault)?;
-        match file.try_lock() {
-            Ok(()) => Ok(Some(Self(file))),
+impl UploadLock {
+    /// Takes the lock; `None` if another process holds it.
+    pub(crate) fn acquire(indexes: &Path) -> Result<Option<Self>, VolumeError> {
+        let fault = |source| VolumeError::from_io(indexes, source);
+        let folder = File::open(indexes).map_err(fault)?;
+        match folder.try_lock() {
+            Ok(()) => Ok(Some(Self(folder))),
             Err(std::fs::TryLockError::WouldBlock) => Ok(None),
             Err(std::fs::TryLockError::Error(source)) => Err(fault(source)),
         }
     }
 }
 
-impl Drop for JournalLock {
+impl Drop for UploadLock {
     fn drop(&mut self) {
         let _ = self.0.unlock();
     }

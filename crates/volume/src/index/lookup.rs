@@ -88,7 +88,7 @@ pub(crate) struct CdxjLine {
 }
 
 impl CdxjLine {
-    fn location(&self, volume: VolumeId) -> Location {
+    pub(crate) fn location(&self, volume: VolumeId) -> Location {
         Location {
             volume,
             offset: self.offset,

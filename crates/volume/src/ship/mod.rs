@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use jiff::Timestamp;
 
-use crate::files::store_journal::{JournalLine, JournalLock, StoreJournal};
+use crate::files::store_journal::{JournalLine, StoreJournal, UploadLock};
 use crate::files::volumes::{self, Volume};
 use crate::index::entry;
 use crate::s3::client::{S3Store, StoreError};
@@ -79,7 +79,7 @@ pub fn ship(
     mut progress: impl FnMut(&ShipProgress),
 ) -> Result<WaitingUploads, VolumeError> {
     let archive = dir.join("archive");
-    let Some(_lock) = JournalLock::acquire(&archive)? else {
+    let Some(_lock) = UploadLock::acquire(&dir.join("indexes"))? else {
         return Err(VolumeError::InUse { path: archive });
     };
     let shipper = Shipper::new(dir, options)?;
@@ -146,7 +146,7 @@ impl From<VolumeError> for ShipError {
 #[derive(Debug)]
 pub(crate) struct Shipper {
     archive: PathBuf,
-    indexes: PathBuf,
+    pub(crate) indexes: PathBuf,
     pub(crate) stores: Vec<String>,
     keep_local: bool,
     pub(crate) stop: Arc<AtomicBool>,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::files::store_journal::{JournalLock, StoreJournal};
+use crate::files::store_journal::{StoreJournal, UploadLock};
 use crate::files::volumes::Volume;
 use crate::ship::{self, ShipError, Shipper};
 use crate::write::event::ArchiveEvent;
@@ -103,7 +103,7 @@ impl ShipThread {
     fn upload_all(&self) -> Result<(), ShipError> {
         let archive = &self.shipper.archive;
         let _lock = loop {
-            if let Some(lock) = JournalLock::acquire(archive)? {
+            if let Some(lock) = UploadLock::acquire(&self.shipper.indexes)? {
                 break lock;
             }
             if self.is_stopped() || self.signal.is_ending() {

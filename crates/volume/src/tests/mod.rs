@@ -1,6 +1,7 @@
-//! Tests of several modules together ([`hostile`], [`folders`], [`stores`]), and sample exchanges ([`sample`]).
+//! Tests of several modules together ([`hostile`], [`folders`], [`stores`], [`forget`]), and sample exchanges ([`sample`]).
 
 mod folders;
+mod forget;
 mod hostile;
 mod proxy;
 #[path = "../../tests/s3_server/mod.rs"]

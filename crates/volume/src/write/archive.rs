@@ -32,7 +32,7 @@ use crate::write::pack::{PackedResponse, Packer};
 use crate::write::state::WriteState;
 use crate::write::worker::{QueuedExchange, Worker};
 use crate::write::writer::{AppendBuffer, VolumeWriter};
-use crate::{Exchange, Options, Repairs, Stored, VolumeError, repair};
+use crate::{Exchange, Options, Repairs, Stored, VolumeError, forget, repair};
 
 /// Number of bytes in the queue that one semaphore permit stands for.
 const PERMIT_BYTES: u64 = 1024;
@@ -103,6 +103,7 @@ impl Archive {
             indexes: indexes.clone(),
             duplicates,
         };
+        forget::complete_changes(dir)?;
         let places = options.places()?;
         let (sender, events) = unbounded_channel();
         let folders = WriteFolders::open(&archive, &places.folders, sender.clone())?;
@@ -331,7 +332,7 @@ impl Drop for ArchiveInner {
 }
 
 /// Locks the directory. Without the lock, a second process would repair the volumes that the first one is writing.
-fn lock(archive: &Path) -> Result<ArchiveLock, VolumeError> {
+pub(crate) fn lock(archive: &Path) -> Result<ArchiveLock, VolumeError> {
     let fault = |source| VolumeError::from_io(archive, source);
     let directory = File::open(archive).map_err(fault)?;
     match directory.try_lock() {
@@ -345,7 +346,7 @@ fn lock(archive: &Path) -> Result<ArchiveLock, VolumeError> {
 
 /// The lock on the folder of the volumes, released on drop.
 #[derive(Debug)]
-struct ArchiveLock(File);
+pub(crate) struct ArchiveLock(File);
 
 impl Drop for ArchiveLock {
     /// Closing the file would release the lock later if another thread is starting a process: until its `exec`, the new
