@@ -32,10 +32,10 @@ impl ForgottenEntry {
         let time = calendar::date_time(self.time_ms);
         let mut sentence = format!("forgotten on {time} UTC");
         if let Some(original) = &self.copy_of {
-            sentence.push_str(&format!(" as a copy of {original}"));
+            sentence.extend([" as a copy of ", original]);
         }
         if !self.reason.is_empty() {
-            sentence.push_str(&format!(": {}", self.reason));
+            sentence.extend([": ", &self.reason]);
         }
         sentence
     }

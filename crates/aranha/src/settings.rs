@@ -164,8 +164,8 @@ pub(crate) struct Settings {
     /// Name a host of your own, such as example.org, or .example.org with all subdomains (repeatable)
     #[arg(long, value_name = "HOST", help_heading = "Network")]
     own_host: Vec<String>,
-    /// Store volumes in this folder, or upload them to this store: s3://BUCKET/PREFIX; repeatable, the next takes over
-    /// when one is full or fails (docs/configuration.md)
+    /// Store volumes in this folder, or upload them to this store (`s3://BUCKET/PREFIX`); repeatable, the next takes
+    /// over when one is full or fails (docs/configuration.md)
     #[arg(long, value_name = "FOLDER-or-URL", value_parser = volumes, help_heading = "Archive")]
     pub(crate) volumes: Vec<String>,
 

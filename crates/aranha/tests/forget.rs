@@ -1,5 +1,7 @@
 //! `aranha forget`: contents are deleted from the archive, and stay deleted.
 
+#![expect(clippy::unwrap_used, reason = "an error fails the test")]
+
 mod process;
 mod scripted_site;
 mod support;

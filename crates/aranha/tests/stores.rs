@@ -1,5 +1,7 @@
 //! Crawls whose volumes go to an object store (moto's S3 server) or to several disks.
 
+#![expect(clippy::unwrap_used, reason = "an error fails the test")]
+
 mod process;
 #[path = "../../volume/tests/s3_server/mod.rs"]
 mod s3_server;

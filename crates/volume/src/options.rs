@@ -68,9 +68,10 @@ pub fn check_store(entry: &str) -> Result<(), String> {
     if entry.contains("://") {
         return StoreAddress::parse(entry).map(drop);
     }
-    match Path::new(entry).is_absolute() {
-        true => Ok(()),
-        false => Err("it is neither an absolute path nor an address like s3://BUCKET".to_owned()),
+    if Path::new(entry).is_absolute() {
+        Ok(())
+    } else {
+        Err("it is neither an absolute path nor an address like s3://BUCKET".to_owned())
     }
 }
 

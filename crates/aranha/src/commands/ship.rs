@@ -25,7 +25,7 @@ from AWS_ENDPOINT_URL if it is not Amazon's. A crawl uploads its volumes itself;
 pub(crate) struct Arguments {
     #[command(flatten)]
     collection: CollectionArg,
-    /// Upload to this store instead of those in `volume.stores`: s3://BUCKET/PREFIX; repeatable
+    /// Upload to this store instead of those in `volume.stores` (`s3://BUCKET/PREFIX`); repeatable
     #[arg(long, value_name = "URL", value_parser = settings::volumes)]
     volumes: Vec<String>,
     #[command(flatten)]

@@ -218,8 +218,7 @@ mod tests {
             let make =
                 |length| Tombstone::of(&original, length, compression, "2026-11-19", "by request");
             assert_eq!(make(20), None);
-            let shortest = (20..).find(|length| make(*length).is_some()).unwrap();
-            assert!(shortest < 300, "{shortest}");
+            let shortest = (20..300).find(|length| make(*length).is_some()).unwrap();
             for length in (shortest..shortest + 300).chain([70_000, 1 << 20, (1 << 20) + 1]) {
                 let tombstone = make(length).unwrap();
                 let mut member = Vec::new();

@@ -62,7 +62,7 @@ impl StoreError {
 pub(crate) fn is_read_error(error: &io::Error) -> bool {
     let of_store = error
         .get_ref()
-        .is_some_and(|inner| inner.is::<StoreError>());
+        .is_some_and(<dyn std::error::Error + Send + Sync>::is::<StoreError>);
     error.raw_os_error().is_some() || of_store
 }
 
@@ -186,13 +186,13 @@ impl S3Store {
                     self.set_failed(false);
                     return Ok(answer);
                 }
-                Err(error) if error.may_pass() => match delays.next() {
-                    Some(delay) => std::thread::sleep(*delay),
-                    None => {
+                Err(error) if error.may_pass() => {
+                    let Some(delay) = delays.next() else {
                         self.set_failed(true);
                         return Err(error);
-                    }
-                },
+                    };
+                    std::thread::sleep(*delay);
+                }
                 Err(error) => return Err(error),
             }
         }

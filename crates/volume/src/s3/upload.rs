@@ -2,7 +2,7 @@
 //! has are not sent again.
 //!
 //! Every part is sent with its MD5 (`Content-MD5`), which the store compares with what it has received. In addition, the
-//! ETag in the answer must be that MD5, unless the store says that it encrypts with a key of its own. At the end, the
+//! `ETag` in the answer must be that MD5, unless the store says that it encrypts with a key of its own. At the end, the
 //! store must report the length of the file.
 
 use std::collections::BTreeMap;
@@ -44,6 +44,14 @@ impl From<StoreError> for UploadError {
 pub(crate) struct Resumed<'a> {
     pub(crate) upload: &'a str,
     pub(crate) part_size: u64,
+}
+
+/// An upload in parts.
+struct MultipartUpload {
+    upload: String,
+    part_size: u64,
+    /// The `ETag` values of the parts that the store has, by number of the part.
+    etags: BTreeMap<u64, String>,
 }
 
 /// Observes and controls an upload.
@@ -105,15 +113,27 @@ impl S3Store {
         resumed: Option<Resumed<'_>>,
         control: &mut UploadControl<'_>,
     ) -> Result<(), UploadError> {
-        let (upload, part_size, known) = match self.resume(key, resumed)? {
-            Some(resumed) => resumed,
-            None => {
-                let part_size = PART_SIZE.max(length.div_ceil(MAX_PARTS));
-                let upload = self.create(key)?;
-                (control.begun)(&upload, part_size).map_err(UploadError::File)?;
-                (upload, part_size, BTreeMap::new())
+        let begun = match resumed {
+            Some(resumed) => self.resume(key, &resumed)?,
+            None => None,
+        };
+        let begun = if let Some(begun) = begun {
+            begun
+        } else {
+            let part_size = PART_SIZE.max(length.div_ceil(MAX_PARTS));
+            let upload = self.create(key)?;
+            (control.begun)(&upload, part_size).map_err(UploadError::File)?;
+            MultipartUpload {
+                upload,
+                part_size,
+                etags: BTreeMap::new(),
             }
         };
+        let MultipartUpload {
+            upload,
+            part_size,
+            etags: known,
+        } = begun;
         let parts = length.div_ceil(part_size);
         let next = AtomicU64::new(0);
         let etags: Mutex<BTreeMap<u64, String>> = Mutex::default();
@@ -172,18 +192,12 @@ impl S3Store {
 
     /// The parts of an upload that was begun; `None` if there is none, or if the store does not know it any more. The list
     /// is searched for elements, because the name of its root differs between servers.
-    #[expect(
-        clippy::type_complexity,
-        reason = "used once, and named by its one caller"
-    )]
     fn resume(
         &self,
         key: &str,
-        resumed: Option<Resumed<'_>>,
-    ) -> Result<Option<(String, u64, BTreeMap<u64, String>)>, UploadError> {
-        let Some(Resumed { upload, part_size }) = resumed else {
-            return Ok(None);
-        };
+        resumed: &Resumed<'_>,
+    ) -> Result<Option<MultipartUpload>, UploadError> {
+        let upload = resumed.upload;
         let (bucket, credentials) = self.bucket();
         let mut parts = BTreeMap::new();
         let mut marker = None;
@@ -211,7 +225,11 @@ impl S3Store {
             let is_truncated = element(&text, "IsTruncated") == Some("true");
             marker = next.filter(|next| is_truncated && marker < Some(*next));
             if marker.is_none() {
-                return Ok(Some((upload.to_owned(), part_size, parts)));
+                return Ok(Some(MultipartUpload {
+                    upload: upload.to_owned(),
+                    part_size: resumed.part_size,
+                    etags: parts,
+                }));
             }
         }
     }
@@ -226,7 +244,7 @@ impl S3Store {
         Ok(created.upload_id().to_owned())
     }
 
-    /// Sends a part, unless the store has it. `known` is the ETag of the part there.
+    /// Sends a part, unless the store has it. `known` is the `ETag` of the part there.
     fn put_part(
         &self,
         key: &str,
@@ -251,7 +269,7 @@ impl S3Store {
         Ok(self.confirmed_etag(&answer, digest)?)
     }
 
-    /// The ETag of an answer. It must be the MD5 of what was sent, unless the store encrypts with a key of its own.
+    /// The `ETag` of an answer. It must be the MD5 of what was sent, unless the store encrypts with a key of its own.
     fn confirmed_etag(&self, answer: &Answer, digest: [u8; 16]) -> Result<String, StoreError> {
         let etag = client::header(answer, "etag")
             .ok_or_else(|| self.error("the answer has no ETag", None))?

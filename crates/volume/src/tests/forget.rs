@@ -40,7 +40,7 @@ fn unpacked(collection: &Path) -> String {
         for record in reader.records(&volume).unwrap() {
             let (_, record) = record.unwrap();
             for (name, value) in record.headers() {
-                text.push_str(&format!("{name}: {value}\n"));
+                text.extend([name, ": ", value, "\n"]);
             }
             text.push_str(&String::from_utf8_lossy(record.block()));
         }

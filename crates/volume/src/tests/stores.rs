@@ -11,8 +11,8 @@ use crate::tests::proxy::{self, Fault};
 use crate::tests::s3_server::S3Server;
 use crate::tests::sample::{folder, noise, page, runtime, small_options};
 use crate::{
-    Archive, ArchiveEvent, ArchiveReader, Options, Stored, VolumeError, check, missing_files, ship,
-    waiting_uploads,
+    Archive, ArchiveEvent, ArchiveReader, MissingFiles, Options, Stored, VolumeError, check,
+    missing_files, ship, waiting_uploads,
 };
 
 /// Options with these stores, for volumes of a few pages.
@@ -93,7 +93,7 @@ fn volumes_are_uploaded_and_read_from_the_store() {
         let report = check(collection, |_| {}).unwrap();
         assert!(report.is_sound(), "{:?}", report.faults);
         assert_eq!(report.responses + report.revisits, 20);
-        assert_eq!(missing_files(collection).unwrap(), Default::default());
+        assert_eq!(missing_files(collection).unwrap(), MissingFiles::default());
         let waiting = waiting_uploads(collection, &small_options()).unwrap();
         assert_eq!(waiting.unwrap().volumes, 0);
     }
@@ -240,11 +240,9 @@ fn a_stream_that_breaks_off_is_continued() {
         ..options(&[&server.store("cut")], false)
     };
     write(collection.path(), options);
-    let name = server.objects("cut/").into_iter();
-    let name = name
-        .filter(|name| name.ends_with(".warc.gz"))
-        .last()
-        .unwrap();
+    let objects = server.objects("cut/");
+    let is_volume = |name: &&String| name.ends_with(".warc.gz");
+    let name = objects.iter().find(is_volume).unwrap();
     let (_, whole) = server.request("GET", &format!("/archive/{name}"));
     assert!(whole.len() > 200_000, "{}", whole.len());
     let port = proxy::start(server.port, Fault::CutAnswer(60_000));

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{self, Sender};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -243,13 +243,12 @@ impl Archive {
 
     /// The events of this archive. Only the first call returns them; later calls return a closed channel.
     pub fn events(&self) -> UnboundedReceiver<ArchiveEvent> {
-        let events = self
+        let mut events = self
             .inner
             .events
             .lock()
-            .expect("lock is not poisoned")
-            .take();
-        events.unwrap_or_else(|| unbounded_channel().1)
+            .unwrap_or_else(PoisonError::into_inner);
+        events.take().unwrap_or_else(|| unbounded_channel().1)
     }
 
     /// Waits until the closed volumes are uploaded, or until no object store takes them. Call it after
