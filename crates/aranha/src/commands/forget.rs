@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use aranha_engine::{Clock, Collection, Event, Notice};
-use aranha_frontier::{Embedded, PageFilter};
+use aranha_frontier::{Embedded, PageFilter, PageRecord};
 use aranha_url::{CanonUrl, PathKey};
 use aranha_volume::{Archive, ForgetRequest, Forgotten, Location, VolumeError};
 use clap::Args;
@@ -74,8 +74,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
         })?
     };
     let reason = arguments.reason.replace(char::is_control, " ");
+    let (locations, digests) = locations(&reader, &target)?;
     let request = ForgetRequest {
-        locations: locations(&reader, &target)?,
+        locations,
+        known_copies: known_copies(&reader, &target, &digests)?,
         is_target: &|url| covers(&reader, &target, url),
         copies: arguments.copies,
         reason: &reason,
@@ -204,16 +206,21 @@ fn covers(reader: &CollectionReader, target: &ForgetTarget, url: &str) -> bool {
     url.is_ok_and(|url| target.covers(&url))
 }
 
-/// The locations of all stored responses of the target, according to the frontier.
+/// The locations of all stored responses of the target, according to the frontier, and the digests of their payloads. Many
+/// pages have an empty payload; its digest is left out.
 fn locations(
     reader: &CollectionReader,
     target: &ForgetTarget,
-) -> Result<BTreeSet<Location>, CommandError> {
-    let mut found = BTreeSet::new();
+) -> Result<(BTreeSet<Location>, HashSet<[u8; 20]>), CommandError> {
+    let (mut found, mut digests) = (BTreeSet::new(), HashSet::new());
+    let mut add = |record: &PageRecord| {
+        found.extend(record.location);
+        digests.extend(record.digest.filter(|_| record.size > 0));
+    };
     match target {
         ForgetTarget::Page(url) => {
             let records = reader.view.explain(url)?.records;
-            found.extend(records.iter().filter_map(|record| record.location));
+            records.iter().for_each(&mut add);
         }
         ForgetTarget::Site(site) => {
             let filter = PageFilter {
@@ -222,12 +229,42 @@ fn locations(
                 ..PageFilter::default()
             };
             reader.view.pages(&filter, |entry| {
-                found.extend(entry.record.location);
+                add(entry.record);
                 true
             })?;
         }
     }
-    Ok(found)
+    Ok((found, digests))
+}
+
+/// The stored responses of other pages with these payloads, with their URLs.
+fn known_copies(
+    reader: &CollectionReader,
+    target: &ForgetTarget,
+    digests: &HashSet<[u8; 20]>,
+) -> Result<BTreeMap<Location, String>, CommandError> {
+    let mut copies = BTreeMap::new();
+    if digests.is_empty() {
+        return Ok(copies);
+    }
+    let filter = PageFilter {
+        all: true,
+        ..PageFilter::default()
+    };
+    reader.view.pages(&filter, |entry| {
+        let is_copy = entry
+            .record
+            .digest
+            .is_some_and(|digest| digests.contains(&digest));
+        if let Some(location) = entry.record.location.filter(|_| is_copy) {
+            let url = entry.url();
+            if !covers(reader, target, &url) {
+                copies.insert(location, url);
+            }
+        }
+        true
+    })?;
+    Ok(copies)
 }
 
 fn pages_of<'a>(

@@ -3,7 +3,7 @@
 //!
 //! 1. The records are found by their locations in the frontier and by the indexes, which also have the records that a
 //!    crash left without a page.
-//! 2. Copies are found by their payload digest. A revisit record of another page that refers to a forgotten response
+//! 2. Copies are found by their payload digest, in the indexes and in the frontier. A revisit record of another page that refers to a forgotten response
 //!    loses its body. Copies become tombstones too if the caller wants that.
 //! 3. The changes are written to a file of their own, which is durable before a volume is changed ([`redo`]).
 //!
@@ -40,6 +40,9 @@ pub struct ForgetRequest<'a> {
     pub locations: BTreeSet<Location>,
     /// Whether a stored URL is that of a page to forget.
     pub is_target: &'a dyn Fn(&str) -> bool,
+    /// Locations of other pages with the same payload, with their URLs, according to the frontier. It compares payloads
+    /// without transfer coding; the indexes compare them as they are stored.
+    pub known_copies: BTreeMap<Location, String>,
     /// Whether other pages with the same payload are forgotten too.
     pub copies: bool,
     /// The reason, for the tombstones.
@@ -121,7 +124,8 @@ pub(crate) fn plan(dir: &Path, request: &ForgetRequest<'_>) -> Result<Plan, Volu
     for location in &targets {
         search.add(*location)?;
     }
-    let mut copies = BTreeMap::new();
+    let mut copies = request.known_copies.clone();
+    copies.retain(|location, _| !targets.contains(location));
     search.for_each_line(|location, line| {
         let label = line.digest.as_ref().map(|digest| format!("sha1:{digest}"));
         let is_copy = label.is_some_and(|label| search.digests.contains(&label));

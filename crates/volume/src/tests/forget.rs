@@ -1,6 +1,6 @@
 //! Tests of forgetting.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::forget::{plan, redo};
@@ -17,7 +17,9 @@ const FIRST: &str = "http://example.org/1";
 fn write(collection: &Path, options: Options) -> Vec<Stored> {
     let mut copy = page(1);
     copy.url = "http://copy.example/".to_owned();
-    let pages = [page(1), page(2), page(1), copy, page(3), page(4)];
+    let mut first = page(1);
+    first.metadata.put("title", "O título");
+    let pages = [first, page(2), page(1), copy, page(3), page(4)];
     write_all(collection, options, pages)
 }
 
@@ -25,6 +27,7 @@ fn request(url: &str) -> ForgetRequest<'_> {
     ForgetRequest {
         locations: BTreeSet::new(),
         is_target: &|url| url == FIRST,
+        known_copies: BTreeMap::new(),
         copies: false,
         reason: url,
         time_ms: 1_795_064_400_000,
@@ -65,7 +68,8 @@ fn the_content_is_overwritten_in_place() {
         let path = |reader: &ArchiveReader| reader.volumes().unwrap()[0].path.clone();
         let reader = ArchiveReader::open(collection.path()).unwrap();
         let before = std::fs::read(path(&reader)).unwrap();
-        assert!(unpacked(collection.path()).contains("Página 1<"));
+        let text = unpacked(collection.path());
+        assert!(text.contains("Página 1<") && text.contains("O título"));
         let dry = ForgetRequest {
             dry_run: true,
             ..request("by request")
@@ -80,7 +84,7 @@ fn the_content_is_overwritten_in_place() {
         assert_eq!(before.len(), after.len());
         assert_sound(collection.path());
         let text = unpacked(collection.path());
-        assert!(!text.contains("Página 1<"), "{text}");
+        assert!(!text.contains("Página 1<") && !text.contains("O título"));
         assert!(text.contains("Página 2<") && text.contains("by request"));
         for (n, page) in stored.iter().enumerate() {
             let record = reader.read_resolved(page.location).unwrap();
