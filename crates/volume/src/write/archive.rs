@@ -259,7 +259,7 @@ impl Archive {
         blocking(move || inner.join_shipping()).await
     }
 
-    /// Stops the uploads after the parts that are being sent. The next crawl, or [`crate::ship`], continues them.
+    /// Stops the uploads after the parts that are being sent. The next crawl, or [`crate::ship()`], continues them.
     pub fn stop_uploads(&self) {
         self.inner.stop_shipping();
     }
