@@ -177,6 +177,28 @@ async fn a_killed_crawl_loses_nothing() {
     assert_status(&read(&["check"], &folder, server.port), 0);
 }
 
+/// The store accepts connections and never answers. Ctrl-C ends the wait at the end of the crawl.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_interrupted_crawl_does_not_wait_for_a_store_that_hangs() {
+    let lab = small_lab().await;
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = silent.local_addr().unwrap().port();
+    std::thread::spawn(move || silent.incoming().collect::<Vec<_>>());
+    let above = tempfile::tempdir().unwrap();
+    let folder = above.path().join("c");
+    let mut running = BackgroundProcess::start(crawl_to_store(&lab, &folder, port));
+    let events = folder.join("logs/events.jsonl");
+    while !std::fs::read_to_string(&events).is_ok_and(|text| text.contains("\"uploading\"")) {
+        assert!(running.0.try_wait().unwrap().is_none(), "the crawl ended");
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    running.signal("INT");
+    // `wait` fails after a minute. Without the interruption, each request takes that long.
+    assert_status(&running.wait().await, 0);
+    assert!(local_volumes(&folder) > 3);
+    assert_eq!(answered(&lab, &folder), expected(&lab));
+}
+
 /// Two disks, one of them small, in a mount namespace of the command. The large one takes over; then all is read.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_second_disk_takes_over_when_the_first_is_full() {

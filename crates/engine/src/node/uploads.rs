@@ -1,12 +1,16 @@
 //! The end of a crawl whose volumes go to object stores: the last volumes are uploaded before the crawl ends.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use aranha_volume::{Archive, Options};
 
 use super::Context;
 use super::stop::{Reason, Stop};
 use crate::status::notice::{Notice, Notices};
+
+/// Maximum time for the parts that are being sent when the user interrupts the uploads.
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(5);
 
 /// What is needed to finish the uploads when the visits have ended.
 pub(super) struct Uploads {
@@ -42,7 +46,8 @@ impl Uploads {
             _ = &mut finish => {}
             () = stop.interrupted() => {
                 archive.stop_uploads();
-                let _ = finish.await;
+                // A store that hangs must not delay the end. The parts that it has are found by the next upload.
+                let _ = tokio::time::timeout(SHUTDOWN_GRACE, finish).await;
             }
         }
         if let Some(volumes) = self.waiting() {

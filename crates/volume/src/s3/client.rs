@@ -19,6 +19,8 @@ const SIGNED_FOR: Duration = Duration::from_mins(15);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum time for one request with its body. A part of 8 MiB takes that long at 28 KB/s.
 const REQUEST_TIMEOUT: Duration = Duration::from_mins(5);
+/// Maximum time without progress. Some stores need long to put the parts of an upload together.
+const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 /// Waiting times before the repetitions of a request.
 const RETRY_DELAYS: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(1)];
 /// After a failure, readers that can do without the store do not ask it for this long.
@@ -127,6 +129,8 @@ impl S3Store {
         let agent = ureq::Agent::config_builder()
             .timeout_connect(Some(CONNECT_TIMEOUT))
             .timeout_global(Some(REQUEST_TIMEOUT))
+            .timeout_per_read(Some(IDLE_TIMEOUT))
+            .timeout_per_write(Some(IDLE_TIMEOUT))
             .http_status_as_error(false)
             .max_redirects(0)
             .user_agent(concat!("aranha/", env!("CARGO_PKG_VERSION")))
