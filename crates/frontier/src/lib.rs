@@ -93,6 +93,7 @@ pub mod postgres;
 pub mod reader;
 pub mod record;
 pub mod retry;
+pub mod seed_settings;
 pub mod seen;
 mod sites;
 pub mod status;
@@ -119,6 +120,7 @@ pub use record::{
     Seeded, SiteFacts, Then, VisitOrder, WindowUpdate,
 };
 pub use retry::Retry;
+pub use seed_settings::{SeedSettings, SiteSettings};
 pub use seen::Seen;
 pub use status::{
     Explanation, FrontierStatus, LeaseEntry, PageTotals, ProblemSite, SiteEntry, SiteState,
@@ -140,6 +142,16 @@ pub trait Frontier: Send {
     /// Add seeds. Seed sites that were never visited are checked out before all others (F6). Known pages are not
     /// changed.
     fn seed(&mut self, now: i64, seeds: &[Seed]) -> Result<Seeded, FrontierError>;
+
+    /// Replace the settings of sites. Empty settings are removed. A crawl reads the settings when it starts.
+    fn set_seed_settings(
+        &mut self,
+        now: i64,
+        settings: &[SiteSettings],
+    ) -> Result<(), FrontierError>;
+
+    /// All sites with settings, in order of key.
+    fn seed_settings(&self) -> Result<Vec<SiteSettings>, FrontierError>;
 
     /// Make the sites of these seeds due now. Their pages that wait for a retry become due too; pages that wait for a
     /// revisit keep their due time. Call this before visits begin, because it ignores the courtesy pause.

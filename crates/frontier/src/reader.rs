@@ -6,7 +6,7 @@ use aranha_url::CanonUrl;
 
 use crate::{
     Explanation, FrontierError, FrontierStatus, Outcome, PageRecord, Pending, ProblemSite,
-    SiteEntry, SiteFacts,
+    SiteEntry, SiteFacts, SiteSettings,
 };
 
 /// Selects the page records of a listing.
@@ -75,6 +75,9 @@ pub trait FrontierReader {
 
     /// All seeds, in the order in which they were added.
     fn seeds(&self) -> Result<Vec<String>, FrontierError>;
+
+    /// All sites with settings, in order of key.
+    fn seed_settings(&self) -> Result<Vec<SiteSettings>, FrontierError>;
 
     /// Call `visit` for every site, in order of key, until it returns false.
     fn each_site(&self, visit: &mut dyn FnMut(SiteEntry) -> bool) -> Result<(), FrontierError>;
@@ -147,6 +150,11 @@ impl View {
     /// See [`FrontierReader::seeds`].
     pub fn seeds(&self) -> Result<Vec<String>, FrontierError> {
         self.reader.seeds()
+    }
+
+    /// See [`FrontierReader::seed_settings`].
+    pub fn seed_settings(&self) -> Result<Vec<SiteSettings>, FrontierError> {
+        self.reader.seed_settings()
     }
 
     /// See [`FrontierReader::each_site`].

@@ -55,7 +55,7 @@ use crate::store_error::StoreError;
 use crate::{
     CheckIn, CheckedIn, Claim, Claimed, Explanation, Frontier, FrontierError, FrontierStatus,
     Lease, LeaseLost, Options, Outside, ProblemSite, RecordBatch, RecordCursor, Rediscovered, Seed,
-    Seeded, SiteFacts, Then, VisitOrder,
+    Seeded, SiteFacts, SiteSettings, Then, VisitOrder,
 };
 use connection::{Address, Connection};
 use inbox::PostgresInbox;
@@ -264,6 +264,18 @@ impl Frontier for Postgres {
             engine.insert_seeds(now, seeds)?;
             engine.core.add_seeds(now, seeds)
         })
+    }
+
+    fn set_seed_settings(
+        &mut self,
+        now: i64,
+        settings: &[SiteSettings],
+    ) -> Result<(), FrontierError> {
+        self.transact(now, |engine, _| engine.core.set_seed_settings(settings))
+    }
+
+    fn seed_settings(&self) -> Result<Vec<SiteSettings>, FrontierError> {
+        self.read(|store| store.tables.seed_settings(None))
     }
 
     fn make_due(&mut self, now: i64, seeds: &[Seed]) -> Result<(), FrontierError> {

@@ -1,4 +1,4 @@
--- The tables of a frontier in PostgreSQL, layout 1. They are in a schema of their own, so that several crawls can share a
+-- The tables of a frontier in PostgreSQL, layout 2. They are in a schema of their own, so that several crawls can share a
 -- database. The encoding of the blobs is that of the embedded engine: docs/decisions/0002-frontier-layout.md.
 --
 -- Keys of sites and paths are 64-bit hashes, stored as signed integers. A block is a blob with the data of many pages
@@ -71,6 +71,14 @@ CREATE TABLE problems (site int8 PRIMARY KEY, faults int4 NOT NULL, time int8 NO
 
 CREATE TABLE seeds (id int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY, url text NOT NULL, site int8 NOT NULL,
                     path int8 NOT NULL, time int8 NOT NULL, UNIQUE (site, path));
+
+-- What the user has set for the seeds of a site; null = not set. Sites without settings have no row.
+CREATE TABLE seed_settings (
+    site int8 PRIMARY KEY,
+    depth int8,                   -- maximum link depth
+    every int8,                   -- interval after the first visit of a page, milliseconds
+    max_every int8                -- longest interval between two visits of a page, milliseconds
+);
 
 -- Link runs. The links of a run are in the table run_SLOT.
 CREATE TABLE runs (

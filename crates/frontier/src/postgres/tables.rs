@@ -20,7 +20,7 @@ use crate::sites::site_row::{SiteRow, full_origin};
 use crate::sites::store::Store;
 use crate::sites::tables::{QueueVisitor, Tables, WindowBlockRow};
 use crate::store_error::StoreError;
-use crate::{FrontierStatus, LeaseEntry, ProblemSite, Seed};
+use crate::{FrontierStatus, LeaseEntry, ProblemSite, Seed, SeedSettings, SiteSettings};
 
 /// The columns of `sites`, in the order of [`read_site`].
 pub(super) const COLUMNS: &str = "key, name, origin, class, due, free, lease, blocked, inbox, consumed, held, queued, \
@@ -754,6 +754,36 @@ impl Tables for PostgresTables {
     fn seeds_has(&self, site: i64, path: i64) -> Result<bool, StoreError> {
         let sql = "SELECT 1 FROM seeds WHERE site = $1 AND path = $2";
         Ok(self.connection.first(sql, &[&site, &path])?.is_some())
+    }
+
+    fn seed_settings_write(&self, site: i64, settings: &SeedSettings) -> Result<(), StoreError> {
+        let sql = "DELETE FROM seed_settings WHERE site = $1";
+        self.connection.run(sql, &[&site])?;
+        if !settings.is_empty() {
+            let [depth, every, max_every] = settings.columns();
+            let sql = "INSERT INTO seed_settings VALUES ($1, $2, $3, $4)";
+            self.connection
+                .run(sql, &[&site, &depth, &every, &max_every])?;
+        }
+        Ok(())
+    }
+
+    fn seed_settings(&self, site: Option<i64>) -> Result<Vec<SiteSettings>, StoreError> {
+        // Layout 1 has no such table, and a reader does not migrate it.
+        let table = "SELECT 1 FROM pg_tables WHERE schemaname = $1 AND tablename = 'seed_settings'";
+        let schema = self.connection.schema();
+        if self.connection.first(table, &[&schema])?.is_none() {
+            return Ok(Vec::new());
+        }
+        let sql = "SELECT site, depth, every, max_every FROM seed_settings \
+                   WHERE $1::int8 IS NULL OR site = $1 ORDER BY site";
+        let rows = self.connection.query(sql, &[&site])?;
+        let settings = rows.iter().map(|row| {
+            let columns = [row.try_get(1)?, row.try_get(2)?, row.try_get(3)?];
+            let site = SiteKey(row.try_get::<_, i64>(0)? as u64);
+            Ok((site, SeedSettings::of_columns(columns)))
+        });
+        settings.collect()
     }
 
     fn value(&self, name: &str) -> Result<Option<i64>, StoreError> {

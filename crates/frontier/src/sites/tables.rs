@@ -10,7 +10,7 @@ use super::store::Store;
 use super::totals::Totals;
 use crate::links::run_link::RunLink;
 use crate::store_error::StoreError;
-use crate::{FrontierStatus, LeaseEntry, Outside, ProblemSite, Seed};
+use crate::{FrontierStatus, LeaseEntry, Outside, ProblemSite, Seed, SeedSettings, SiteSettings};
 
 /// A block of the window: the id of the previous block, the number of pages, and the pages.
 pub(crate) type WindowBlockRow = (i64, i64, Vec<u8>);
@@ -126,6 +126,10 @@ pub(crate) trait Tables: Sized + std::fmt::Debug {
     fn seed_insert(&self, now: i64, seed: &Seed) -> Result<bool, StoreError>;
     fn seeds(&self) -> Result<Vec<String>, StoreError>;
     fn seeds_has(&self, site: i64, path: i64) -> Result<bool, StoreError>;
+    /// Replace the settings of a site; empty settings are removed.
+    fn seed_settings_write(&self, site: i64, settings: &SeedSettings) -> Result<(), StoreError>;
+    /// The settings of one site, or of all sites in order of key.
+    fn seed_settings(&self, site: Option<i64>) -> Result<Vec<SiteSettings>, StoreError>;
 
     // Single named values.
     fn value(&self, name: &str) -> Result<Option<i64>, StoreError>;
