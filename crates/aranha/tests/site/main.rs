@@ -28,6 +28,7 @@ mod rules;
 #[path = "../scripted_site/mod.rs"]
 mod scripted_site;
 mod seeds;
+mod selective;
 mod set_flag;
 mod sitemaps;
 mod status;

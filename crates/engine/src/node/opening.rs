@@ -1,13 +1,14 @@
 //! Opens everything that a crawl needs: archive, logs, scope, network, and the tasks that run beside the visits.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use aranha_fetch::Fetcher;
-use aranha_frontier::Frontier;
-use aranha_revisit::Schedule;
-use aranha_url::{Canonicaliser, Scope};
+use aranha_frontier::{Frontier, SiteSettings};
+use aranha_revisit::{Pace, Schedule};
+use aranha_url::{Canonicaliser, Scope, SiteKey};
 use aranha_volume::ArchiveEvent;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
@@ -52,7 +53,8 @@ impl Node {
         let counters = Arc::new(LiveCounters::default());
         let canon = Canonicaliser::new(config.url.clone());
         let blacklist = config.blacklist()?;
-        let scope = scope(&config, &canon, &frontier.seeds()?)?;
+        let settings = frontier.seed_settings()?;
+        let scope = scope(&config, &canon, &frontier.seeds()?, &settings)?;
         let fetch = aranha_fetch::Options {
             limit_rate: config.crawl.limit_rate,
             spool_folder: world.spool_folder(collection),
@@ -125,6 +127,7 @@ impl Node {
                 requisites: Canonicaliser::new(config.url.for_requisites()),
                 canon,
                 schedule: Schedule::new(&config.revisit),
+                paces: paces(&settings),
                 keep: config.keep()?,
                 config,
             },
@@ -132,7 +135,7 @@ impl Node {
         context.scope.reload_blacklist(&context.network.web)?;
         census::restore(&context.policy.schedule, &collection.census());
         let reread = if world.is_real() {
-            Some(Reread::new(collection, &context)?)
+            Some(Reread::new(collection, &context, &settings)?)
         } else {
             None
         };
@@ -177,19 +180,34 @@ fn file_error(path: &Path, source: std::io::Error) -> EngineError {
     }
 }
 
-/// The configured scope, extended by `seeds`. Seeds that are not valid URLs are ignored.
+/// The configured scope, extended by `seeds` and by the depths in `settings`. Seeds that are not valid URLs are ignored.
 pub(crate) fn scope(
     config: &Config,
     canon: &Canonicaliser,
     seeds: &[String],
+    settings: &[SiteSettings],
 ) -> Result<Scope, ConfigError> {
     let mut scope = config.scope()?;
+    for (site, settings) in settings {
+        if let Some(depth) = settings.depth {
+            scope.set_site_depth(*site, depth);
+        }
+    }
     for seed in seeds {
         if let Ok(url) = canon.canon(seed) {
             scope.add_seed(&url);
         }
     }
     Ok(scope)
+}
+
+/// The intervals that the user has set for sites.
+fn paces(settings: &[SiteSettings]) -> HashMap<SiteKey, Pace> {
+    let paces = settings.iter().map(|(site, settings)| {
+        let (every, max_every) = (settings.every, settings.max_every);
+        (*site, Pace { every, max_every })
+    });
+    paces.filter(|(_, pace)| *pace != Pace::default()).collect()
 }
 
 fn warcinfo(config: &Config, web: &Fetcher) -> Vec<(String, String)> {

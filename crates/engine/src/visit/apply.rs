@@ -244,7 +244,7 @@ impl Visit {
             self.site.check_signal(check);
         }
         if let Some(rounds) = &verdict.rounds {
-            self.site.store_rounds(rounds);
+            self.site.update_rounds(rounds.clone());
         }
     }
 
@@ -300,7 +300,7 @@ impl Visit {
         let site = self.site.view(now, self.requests.failures, None);
         let verdict = decide_cache_miss(&site, &page, &self.context.policy);
         if let Some(rounds) = &verdict.rounds {
-            self.site.store_rounds(rounds);
+            self.site.update_rounds(rounds.clone());
         }
         match verdict.next {
             NextVisit::Queued { .. } => {
