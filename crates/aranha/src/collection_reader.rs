@@ -59,6 +59,11 @@ impl CollectionReader {
     pub(crate) fn scope_of(&self, config: &Config) -> Result<Scope, CommandError> {
         let mut scope = config.scope()?;
         self.apply_blacklist(&mut scope)?;
+        for (site, settings) in self.view.seed_settings()? {
+            if let Some(depth) = settings.depth {
+                scope.set_site_depth(site, depth);
+            }
+        }
         for seed in self.view.seeds()? {
             if let Ok(seed) = self.canon.canon(&seed) {
                 scope.add_seed(&seed);

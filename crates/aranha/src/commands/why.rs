@@ -20,6 +20,7 @@ use crate::fetch_json::FetchJson;
 use crate::forgotten::ForgottenEntry;
 use crate::output::Output;
 use crate::robots_error::unreachable;
+use crate::session::seed_settings;
 use crate::shared_args::{JsonObjectArg, PageArgs};
 use crate::terminal_escape::Escaped;
 use aranha_units::calendar;
@@ -181,6 +182,10 @@ impl Decisions {
             },
         ));
         lines.push(("site", self.site()));
+        if !known.settings.is_empty() {
+            let settings = seed_settings::words(&known.settings);
+            lines.push(("", format!("set for its seeds: {settings}")));
+        }
         if let Some(blocked) = known
             .facts
             .as_ref()
@@ -336,7 +341,7 @@ impl Decisions {
             "scope": {"inside": self.scope.0, "rule": self.scope.1},
             "next_scope": self.next_scope.as_ref().map(|(inside, rule)| json!({"inside": inside, "rule": rule})),
             "robots": self.robots.as_ref().map(|(allowed, rule)| json!({"allowed": allowed, "rule": rule})),
-            "site": site,
+            "site": site, "settings": seed_settings::json(&known.settings),
             "blocked": blocked, "closed": blocked,
             "forgotten": self.forgotten.as_ref().map(ForgottenEntry::json),
             "known": known.known, "seed": known.seed, "inbox": known.inbox, "waiting": waiting,

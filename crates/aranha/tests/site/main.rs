@@ -27,6 +27,7 @@ mod robots_txt;
 mod rules;
 #[path = "../scripted_site/mod.rs"]
 mod scripted_site;
+mod seed_settings;
 mod seeds;
 mod selective;
 mod set_flag;
