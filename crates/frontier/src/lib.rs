@@ -82,9 +82,11 @@ pub mod blocked;
 pub mod codec;
 pub mod embedded;
 pub mod error;
+pub mod fence;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod hop;
+mod kill_timer;
 mod links;
 pub mod options;
 pub mod outcome;
@@ -101,6 +103,7 @@ mod store_error;
 #[cfg(test)]
 mod suite;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use aranha_url::{CanonUrl, SiteKey};
@@ -108,6 +111,7 @@ use aranha_url::{CanonUrl, SiteKey};
 pub use blocked::{Blocked, BlockedBy};
 pub use embedded::Embedded;
 pub use error::{ErrorClass, FrontierError, LeaseLost};
+pub use fence::{Fence, Pass, Term};
 pub use hop::{EmbedCount, Hop};
 pub use options::{External, Options};
 pub use outcome::Outcome;
@@ -137,6 +141,11 @@ pub trait Frontier: Send {
     /// needs to make the same call again.
     fn may_be_away(&self) -> bool {
         false
+    }
+
+    /// Until when this node may send requests; `None` for a frontier of one machine, whose node always may.
+    fn fence(&self) -> Option<Arc<Fence>> {
+        None
     }
 
     /// Add seeds. Seed sites that were never visited are checked out before all others (F6). Known pages are not

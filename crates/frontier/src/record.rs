@@ -301,6 +301,8 @@ pub struct Absent {
 pub struct Lease {
     /// Number of the lease; never reused.
     pub id: u64,
+    /// Number of the node that holds the lease ([`crate::Term::node`]); 0 for a frontier of one machine.
+    pub node: u64,
     /// Name of the site.
     pub site: String,
     /// Key of `site`.

@@ -36,9 +36,18 @@ pub(crate) enum RequestKind {
     RobotsTxt,
 }
 
+/// Why a request was not sent, or has no result that says anything about the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unsent {
+    /// The lease of the visit is lost, because the node was declared dead.
+    LeaseLost,
+    /// The deadline of the node passed while the request was under way, and it was broken off.
+    BrokenOff,
+}
+
 /// Resolves the host and sends the request when the address gate opens. If an address cannot be reached, tries the next
 /// address (RFC 1123, 2.3), until the attempts have taken `fetch.total_timeout`. If a proxy resolves the name, there is one
-/// attempt. `Err`: no request was sent. While the request waits for DNS, the gate, the load limit or the proxy, `activity`
+/// attempt. The inner `Err`: no request was sent. While the request waits for DNS, the gate, the load limit or the proxy, `activity`
 /// counts a wait.
 ///
 /// A proxy that cannot be used is not a failure of the page: the request waits until the proxy can be reached again. If the
@@ -51,7 +60,7 @@ pub(crate) async fn request(
     url: &CanonUrl,
     headers: &[(&'static str, String)],
     kind: RequestKind,
-) -> (Option<Resolved>, Result<Fetched, Failure>) {
+) -> Result<(Option<Resolved>, Result<Fetched, Failure>), Unsent> {
     let network = &context.network;
     let sender = Sender {
         context,
@@ -65,10 +74,10 @@ pub(crate) async fn request(
         Ok(Route::Addresses(resolved)) => resolved,
         Ok(Route::Name { known }) => {
             drop(wait);
-            let result = Box::pin(sender.send_by_name(session, known.as_ref())).await;
-            return (known, result);
+            let result = Box::pin(sender.send_by_name(session, known.as_ref())).await?;
+            return Ok((known, result));
         }
-        Err(failure) => return (None, Err(failure)),
+        Err(failure) => return Ok((None, Err(failure))),
     };
     drop(wait);
     let mut result = Err(Failure::DnsNotFound);
@@ -85,9 +94,9 @@ pub(crate) async fn request(
             result = Err(Failure::AddressRefused { address, rule });
             continue;
         }
-        let fetched = match sender.send(session, Some(address), Some(address)).await {
+        let fetched = match sender.send(session, Some(address), Some(address)).await? {
             Ok(fetched) => fetched,
-            Err(failure) => return (None, Err(failure)),
+            Err(failure) => return Ok((None, Err(failure))),
         };
         let unreachable = matches!(
             fetched.result,
@@ -99,7 +108,7 @@ pub(crate) async fn request(
             break;
         }
     }
-    (Some(resolved), result)
+    Ok((Some(resolved), result))
 }
 
 const NO_CONTACT: &str = "and no contact was given (--contact)";
@@ -121,7 +130,7 @@ impl Sender<'_> {
         &self,
         session: &mut FetchSession,
         known: Option<&Resolved>,
-    ) -> Result<Fetched, Failure> {
+    ) -> Result<Result<Fetched, Failure>, Unsent> {
         let addresses = || {
             known
                 .iter()
@@ -135,25 +144,27 @@ impl Sender<'_> {
             };
             if let Some(rule) = rule {
                 let rule = format!("{rule}, {NO_CONTACT}");
-                return Err(Failure::NameRefused { rule });
+                return Ok(Err(Failure::NameRefused { rule }));
             }
         }
         let address = addresses().min();
         self.send(session, address, address).await
     }
 
-    /// Sends the request when the gate of an address opens. `Err`: no request was sent.
+    /// Sends the request when the gate of an address opens. A failure: no request was sent.
     async fn send(
         &self,
         session: &mut FetchSession,
         address: Option<IpAddr>,
         gate: Option<IpAddr>,
-    ) -> Result<Fetched, Failure> {
+    ) -> Result<Result<Fetched, Failure>, Unsent> {
         let (context, network) = (self.context, &self.context.network);
         loop {
             let wait = self.activity.wait();
-            if network.web.is_proxy_down(self.url) {
-                Box::pin(self.wait_for_proxy()).await?;
+            if network.web.is_proxy_down(self.url)
+                && let Err(failure) = Box::pin(self.wait_for_proxy()).await
+            {
+                return Ok(Err(failure));
             }
             let permit = match gate {
                 Some(address) => network.gates.enter(address).await,
@@ -166,7 +177,6 @@ impl Sender<'_> {
             request.accept_any_type = self.kind == RequestKind::RobotsTxt;
             request.max_body = request.accept_any_type.then_some(MAX_ROBOTS_SIZE as u64);
             let slot = network.load.enter().await;
-            drop(wait);
             if context.scope.blocks_site_of(self.url) {
                 // The site was blocked while this request waited. When the visit gets the error that is returned here, it
                 // checks the black list and blocks the site.
@@ -174,9 +184,29 @@ impl Sender<'_> {
                     permit.give_back();
                 }
                 let rule = "the black list names the site".to_owned();
-                return Err(Failure::NameRefused { rule });
+                return Ok(Err(Failure::NameRefused { rule }));
             }
-            let mut fetched = network.web.fetch(session, request).await;
+            let mut fetched = match &network.fence {
+                None => {
+                    drop(wait);
+                    network.web.fetch(session, request).await
+                }
+                Some(fence) => {
+                    let fetch = async {
+                        drop(wait);
+                        network.web.fetch(session, request).await
+                    };
+                    let fetched = Box::pin(fence.send(self.activity.node(), fetch)).await;
+                    match fetched {
+                        Ok(fetched) => fetched,
+                        Err(unsent) => {
+                            // The connection may be in the middle of an exchange.
+                            *session = FetchSession::new();
+                            return Err(unsent);
+                        }
+                    }
+                }
+            };
             drop(slot);
             if let Err(failure) = &fetched.result
                 && failure.is_of_proxy()
@@ -186,7 +216,9 @@ impl Sender<'_> {
                     permit.give_back();
                 }
                 let failure = failure.clone();
-                Box::pin(self.after_proxy_failure(failure)).await?;
+                if let Err(failure) = Box::pin(self.after_proxy_failure(failure)).await {
+                    return Ok(Err(failure));
+                }
                 continue;
             }
             if was_broken_off(&fetched) {
@@ -203,7 +235,7 @@ impl Sender<'_> {
                 .record(answered.then_some(fetched.timings.first_byte));
             let received = fetched.received_length();
             add(&context.counters().bytes_received, received);
-            return Ok(fetched);
+            return Ok(Ok(fetched));
         }
     }
 

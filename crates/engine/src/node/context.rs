@@ -16,6 +16,7 @@ use crate::collect::ReaderThreads;
 use crate::commit::Submissions;
 use crate::config::Config;
 use crate::courtesy::address_gate::AddressGates;
+use crate::courtesy::request_fence::RequestFence;
 use crate::limits::load::LoadManager;
 use crate::limits::page_budget::PageBudget;
 use crate::limits::size_limit::SizeLimit;
@@ -83,6 +84,8 @@ impl CrawlPolicy {
 pub(crate) struct Network {
     pub(crate) web: Fetcher,
     pub(crate) gates: AddressGates,
+    /// `None` in a crawl on one machine.
+    pub(crate) fence: Option<RequestFence>,
     pub(crate) load: Arc<LoadManager>,
 }
 

@@ -22,6 +22,7 @@ use crate::collection::{census, dns_cache};
 use crate::commit::{Committer, channel};
 use crate::config::{Config, ConfigError};
 use crate::courtesy::address_gate::AddressGates;
+use crate::courtesy::request_fence::RequestFence;
 use crate::limits::load::LoadManager;
 use crate::limits::page_budget::PageBudget;
 use crate::limits::size_limit::SizeLimit;
@@ -68,6 +69,16 @@ impl Node {
             .map_err(|source| file_error(&collection.crawl_log(), source))?;
         let events = EventLog::open(&collection.event_log())
             .map_err(|source| file_error(&collection.event_log(), source))?;
+        let mut watchers = JoinSet::new();
+        let fence = match frontier.fence() {
+            Some(fence) => {
+                RequestFence::start(fence, &mut watchers).map_err(|source| EngineError::File {
+                    path: "timer".to_owned(),
+                    source,
+                })?
+            }
+            None => None,
+        };
         let frontier = world.frontier(frontier);
         let sites_due = Arc::new(Notify::new());
         let visits_ended = Arc::new(Notify::new());
@@ -92,6 +103,7 @@ impl Node {
             network: Network {
                 web,
                 gates: AddressGates::new(config.crawl.pause, resumed),
+                fence,
                 load: Arc::new(LoadManager::new(config.load.clone())),
             },
             readers: world.readers(),
@@ -139,7 +151,6 @@ impl Node {
         } else {
             None
         };
-        let mut watchers = JoinSet::new();
         watchers.spawn(watch_dns(&context));
         watchers.spawn(watch_archive(&context));
         for (proxy, outage) in context.network.web.watch_proxies() {

@@ -11,7 +11,8 @@ use tokio::time::Instant;
 use super::trap_check::host_of;
 use super::{Ending, Visit};
 use crate::collect::{
-    Collected, FetchedPage, FinishedTask, MAX_ABANDONED, PageResponse, ReaderFault, panic_message,
+    Collected, FetchedPage, FinishedTask, MAX_ABANDONED, PageResponse, ReaderFault, Unsent,
+    panic_message,
 };
 use crate::commit::CompletedFetch;
 use crate::config::DuplicateLinks;
@@ -93,7 +94,26 @@ impl Visit {
                 let page = self.end_request(*task).0;
                 self.queue.push_front(page);
             }
+            Collected::Unsent(task, unsent) => {
+                let page = self.end_request(*task).0;
+                self.context.control.pages.give_back();
+                if page.hop == Hop::SoftNotFoundProbe {
+                    self.site.postpone_probe();
+                } else {
+                    self.queue.push_front(page);
+                }
+                self.on_unsent(unsent);
+            }
             Collected::NotRead { .. } => unreachable!("handled by `on_collected`"),
+        }
+    }
+
+    /// Handles that this node may not send a request of this visit.
+    pub(super) fn on_unsent(&mut self, unsent: Unsent) {
+        match unsent {
+            Unsent::LeaseLost => self.ending = Some(Ending::Abandon),
+            // The next request waits until the node is renewed.
+            Unsent::BrokenOff => {}
         }
     }
 

@@ -48,7 +48,7 @@ impl Postgres {
         let recent = self
             .last_clean
             .is_some_and(|last| (now - last).abs() < CLEAN_INTERVAL);
-        if recent {
+        if recent || !self.heartbeat.may_judge(self.settings.ttl) {
             return Ok(());
         }
         self.last_clean = Some(now);

@@ -41,12 +41,12 @@ mod tests;
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicI64;
 use std::time::Duration;
 
 use aranha_url::{CanonUrl, SiteKey};
 
 use crate::codec::Packer;
+use crate::fence::Fence;
 use crate::sites::checkout::MIN_FLUSH_INTERVAL;
 use crate::sites::core::Core;
 use crate::sites::store::Store;
@@ -61,8 +61,6 @@ use connection::{Address, Connection};
 use inbox::PostgresInbox;
 use nodes::Heartbeat;
 use tables::PostgresTables;
-
-pub use nodes::boot_time;
 
 /// How a node takes part in a crawl.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -162,12 +160,6 @@ impl Postgres {
         Ok(engine)
     }
 
-    /// The time until which this node may send requests, on the clock of [`boot_time`]. It moves forward while the
-    /// database can be reached. Other nodes may be given the sites of this node some time later.
-    pub fn deadline(&self) -> Arc<AtomicI64> {
-        self.heartbeat.deadline()
-    }
-
     /// Read without a transaction.
     fn read<T>(
         &self,
@@ -257,6 +249,10 @@ impl Drop for Postgres {
 impl Frontier for Postgres {
     fn may_be_away(&self) -> bool {
         true
+    }
+
+    fn fence(&self) -> Option<Arc<Fence>> {
+        Some(self.heartbeat.fence())
     }
 
     fn seed(&mut self, now: i64, seeds: &[Seed]) -> Result<Seeded, FrontierError> {

@@ -57,6 +57,13 @@ impl OwnLeases {
         self.undo.push((id, before));
     }
 
+    /// Let no lease expire before `expires`.
+    pub(super) fn extend(&mut self, expires: i64) {
+        for own in self.held.values_mut() {
+            own.expires = own.expires.max(expires);
+        }
+    }
+
     pub(super) fn commit(&mut self) {
         self.undo.clear();
     }
@@ -662,6 +669,10 @@ impl Tables for PostgresTables {
     fn later_delete(&self, _site: i64, id: i64) -> Result<(), StoreError> {
         self.unit.borrow_mut().deleted_later.push(id);
         Ok(())
+    }
+
+    fn node(&self) -> i64 {
+        self.node.get()
     }
 
     fn lease_insert(&self, site: i64, now: i64, expires: i64) -> Result<i64, StoreError> {

@@ -70,6 +70,7 @@ impl Postgres {
 
     /// Begin a transaction in which this node is alive. Returns the time on the clock of the sites.
     fn begin(&mut self, now: i64) -> Result<i64, StoreError> {
+        let was_away = !self.core.store.tables.connection.is_open();
         self.core.store.tables.connection.open()?;
         let database_now = loop {
             let tables = &self.core.store.tables;
@@ -85,7 +86,13 @@ impl Postgres {
         if self.settings.is_on_database_time {
             self.shift.set(database_now - now);
         }
-        Ok(now + self.shift.get())
+        let now = now + self.shift.get();
+        if was_away {
+            // Visits could not renew their leases, and go on now.
+            let expires = self.core.expiry(now);
+            tables.leases.borrow_mut().extend(expires);
+        }
+        Ok(now)
     }
 
     /// Write what the transaction has collected.

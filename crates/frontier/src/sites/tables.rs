@@ -105,6 +105,10 @@ pub(crate) trait Tables: Sized + std::fmt::Debug {
     fn later_delete(&self, site: i64, id: i64) -> Result<(), StoreError>;
 
     // Leases that this writer has given.
+    /// Number of the node that this writer is; 0 for the only one.
+    fn node(&self) -> i64 {
+        0
+    }
     fn lease_insert(&self, site: i64, now: i64, expires: i64) -> Result<i64, StoreError>;
     /// The site of a lease; `None` if the lease is lost.
     fn lease_site(&self, id: i64) -> Result<Option<i64>, StoreError>;
