@@ -10,11 +10,24 @@ use std::sync::{LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
 /// Runs the server until its standard input is closed, also because the process of the tests has ended in any way. Then
-/// it ends the server and removes the folder.
+/// it ends the server and removes the folder. A line `kill` kills the server, a line `start` starts it.
 const RUN: &str = r#"
-"$0/postgres" -D "$1/data" -k "$1" -c listen_addresses= -c fsync=off -c max_connections=300 -c shared_buffers=64MB \
-    -c max_locks_per_transaction=256 >"$1/log" 2>&1 </dev/null &
-read -r _
+start() {
+    "$0/postgres" -D "$1/data" -k "$1" -c listen_addresses= -c fsync=off -c max_connections=300 -c shared_buffers=64MB \
+        -c max_locks_per_transaction=256 >>"$1/log" 2>&1 </dev/null &
+}
+start "$1"
+while read -r order; do
+    case $order in
+        kill)
+            kill -STOP $!
+            kill -9 $! $(cat /proc/$!/task/$!/children)
+            wait $!
+            rm -f "$1/data/postmaster.pid"
+            ;;
+        start) start "$1" ;;
+    esac
+done
 kill -INT $!
 wait $!
 rm -rf "$1"
@@ -25,7 +38,7 @@ rm -rf "$1"
 pub(crate) struct Cluster {
     folder: PathBuf,
     /// Its standard input stays open as long as the server is needed.
-    _server: Mutex<Child>,
+    server: Mutex<Child>,
     schemas: AtomicU32,
 }
 
@@ -38,7 +51,7 @@ pub(crate) fn new_address() -> String {
 }
 
 impl Cluster {
-    fn start() -> io::Result<Cluster> {
+    pub(crate) fn start() -> io::Result<Cluster> {
         let programs = programs()?;
         let memory = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
         let folder = memory?.keep();
@@ -64,7 +77,7 @@ impl Cluster {
         let server = run.stdin(Stdio::piped()).stdout(Stdio::null()).spawn()?;
         let cluster = Cluster {
             folder,
-            _server: Mutex::new(server),
+            server: Mutex::new(server),
             schemas: AtomicU32::new(0),
         };
         cluster.wait_until_ready()?;
@@ -92,7 +105,30 @@ impl Cluster {
         }
     }
 
-    fn address(&self, schema: &str) -> String {
+    /// Kill all processes of the server.
+    #[allow(dead_code, reason = "this file is part of several test programs")]
+    pub(crate) fn crash(&self) {
+        self.order("kill");
+        while self.folder.join("data/postmaster.pid").exists() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Start the server after a crash.
+    #[allow(dead_code, reason = "this file is part of several test programs")]
+    pub(crate) fn restart(&self) -> io::Result<()> {
+        self.order("start");
+        self.wait_until_ready()
+    }
+
+    fn order(&self, line: &str) {
+        use std::io::Write as _;
+        let mut server = self.server.lock().expect("no panic");
+        let input = server.stdin.as_mut().expect("it is a pipe");
+        writeln!(input, "{line}").expect("the server is watched");
+    }
+
+    pub(crate) fn address(&self, schema: &str) -> String {
         let host = self.folder.display().to_string().replace('/', "%2F");
         format!("postgres://aranha@{host}/postgres?schema={schema}")
     }

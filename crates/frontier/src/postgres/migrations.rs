@@ -9,10 +9,7 @@ use super::link_runs::MIGRATION;
 use crate::store_error::StoreError;
 
 /// Statements that change the tables from one layout to the next, beginning with layout 1.
-const MIGRATIONS: &[&str] =
-    &["CREATE TABLE seed_settings (site int8 PRIMARY KEY, depth int8, every int8, max_every int8)"];
-/// The oldest layout that this program reads without a migration.
-const OLDEST_READABLE: i64 = 1;
+const MIGRATIONS: &[&str] = &[];
 /// The layout that this program writes.
 const LAYOUT: i64 = 1 + MIGRATIONS.len() as i64;
 
@@ -69,7 +66,7 @@ fn migrate_locked(connection: &Connection) -> Result<(), StoreError> {
 /// Fail unless the tables have a layout that can be read without a migration, because a reader cannot migrate them.
 pub(super) fn require_current(connection: &Connection) -> Result<(), StoreError> {
     match layout(connection)? {
-        Some(OLDEST_READABLE..=LAYOUT) => Ok(()),
+        Some(LAYOUT) => Ok(()),
         None => Err(StoreError::Empty),
         Some(found) => Err(StoreError::Newer {
             found,

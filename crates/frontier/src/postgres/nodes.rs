@@ -153,7 +153,8 @@ impl Postgres {
         self.core.leased = 0;
         let begun = boot_time();
         let sql = format!(
-            "INSERT INTO nodes SELECT nextval('node_ids'), $1, {NOW}, {NOW} + $2, true RETURNING node"
+            "WITH new AS (INSERT INTO nodes SELECT nextval('node_ids'), $1, {NOW}, {NOW} + $2, true, NULL RETURNING node), \
+             first AS (INSERT INTO taken SELECT node, 0 FROM new) SELECT node FROM new"
         );
         let ttl = self.settings.ttl;
         let node = tables.number(&sql, &[&self.settings.node, &(ttl.as_millis() as i64)])?;
@@ -179,7 +180,7 @@ impl Postgres {
         let sites = tables.sites_of(dead)?;
         tracing::warn!(node = dead, sites = sites.len(), "a node is dead");
         // The node may have sent a request to any of its sites just before it ended.
-        let free = now + self.settings.pause.as_millis() as i64;
+        let free = self.after_pause(now);
         for before in sites {
             let mut row = before.clone();
             row.lease = None;
@@ -187,6 +188,7 @@ impl Postgres {
             row.schedule(now, self.core.store.horizon);
             self.core.save(&before, &row)?;
         }
+        self.core.store.tables.orphan_gates(dead, free)?;
         Ok(true)
     }
 }

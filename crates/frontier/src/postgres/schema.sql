@@ -12,10 +12,24 @@ CREATE TABLE nodes (
     name text NOT NULL,
     since int8 NOT NULL,          -- unix milliseconds on the clock of the database
     expires int8 NOT NULL,        -- the same
-    alive bool NOT NULL
+    alive bool NOT NULL,
+    successor int8                -- node that has taken over the leases of this one
 );
 CREATE INDEX nodes_alive ON nodes (expires) WHERE alive;
 CREATE SEQUENCE node_ids;
+
+-- The newest group of check-ins of each node that was stored.
+CREATE TABLE taken (node int8 PRIMARY KEY, number int8 NOT NULL) WITH (fillfactor = 50);
+
+-- Gates of addresses: only the node that owns the gate of an address sends requests to it.
+CREATE TABLE gates (
+    gate inet PRIMARY KEY,
+    node int8,                    -- owner; NULL if there is none
+    free int8 NOT NULL,           -- no request before this time
+    line bool NOT NULL            -- whether sites may be in line for it
+) WITH (fillfactor = 50);
+CREATE INDEX gates_node ON gates (node);
+CREATE INDEX gates_line ON gates (node) WHERE line;
 
 CREATE TABLE sites (
     key int8 PRIMARY KEY,
@@ -44,9 +58,12 @@ CREATE TABLE sites (
     win_blocks int8 NOT NULL,    -- number of blocks in the chain of the window
     win_pages int8 NOT NULL,     -- number of pages in that chain, including pages that left the window
     node int8,                   -- node that holds the lease
-    since int8                   -- time of the check-out
+    since int8,                  -- time of the check-out
+    gate inet,                   -- address at which the site was last visited
+    in_line bool NOT NULL        -- whether the site waits for its gate, and not in the queue of due sites
 ) WITH (fillfactor = 80);
-CREATE INDEX sites_due ON sites (class, due) WHERE due IS NOT NULL;
+CREATE INDEX sites_due ON sites (class, due) WHERE due IS NOT NULL AND NOT in_line;
+CREATE INDEX sites_line ON sites (gate, due) WHERE in_line;
 CREATE INDEX sites_node ON sites (node) WHERE node IS NOT NULL;
 
 CREATE TABLE facts (site int8 PRIMARY KEY, facts bytea NOT NULL);

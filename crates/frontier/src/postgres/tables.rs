@@ -5,6 +5,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::time::Instant;
 
 use aranha_url::SiteKey;
@@ -24,7 +25,7 @@ use crate::{FrontierStatus, LeaseEntry, ProblemSite, Seed, SeedSettings, SiteSet
 
 /// The columns of `sites`, in the order of [`read_site`].
 pub(super) const COLUMNS: &str = "key, name, origin, class, due, free, lease, blocked, inbox, consumed, held, queued, \
-     later, later_due, known, records, pages, keys, key_blocks, again, again_due, win, win_blocks, win_pages, node, since";
+     later, later_due, known, records, pages, keys, key_blocks, again, again_due, win, win_blocks, win_pages, node, since, gate, in_line";
 
 /// Number of ids that the sequence `block_ids` gives at a time.
 const IDS: i64 = 4096;
@@ -37,6 +38,8 @@ pub(super) struct OwnLease {
     pub(super) site: i64,
     pub(super) since: i64,
     pub(super) expires: i64,
+    /// The gate of the site at the check-out.
+    pub(super) gate: Option<IpAddr>,
 }
 
 /// The leases of this node. The database has them too, without the expiry, which only this node looks at: if the node is
@@ -49,12 +52,21 @@ pub(super) struct OwnLeases {
 }
 
 impl OwnLeases {
-    fn set(&mut self, id: i64, lease: Option<OwnLease>) {
+    pub(super) fn set(&mut self, id: i64, lease: Option<OwnLease>) {
         let before = match lease {
             Some(lease) => self.held.insert(id, lease),
             None => self.held.remove(&id),
         };
         self.undo.push((id, before));
+    }
+
+    /// The number of leases for each gate.
+    pub(super) fn per_gate(&self) -> HashMap<IpAddr, usize> {
+        let mut count = HashMap::new();
+        for gate in self.held.values().filter_map(|own| own.gate) {
+            *count.entry(gate).or_default() += 1;
+        }
+        count
     }
 
     /// Let no lease expire before `expires`.
@@ -335,6 +347,8 @@ fn unknown_site() -> SiteState {
         lease: None,
         node: None,
         since: None,
+        gate: None,
+        in_line: false,
         is_new: false,
         is_changed: false,
     }
@@ -376,6 +390,8 @@ fn read_site(row: &Row) -> Result<(SiteRow, SiteState), StoreError> {
         lease: site.lease,
         node: row.try_get(24)?,
         since: row.try_get(25)?,
+        gate: row.try_get(26)?,
+        in_line: row.try_get(27)?,
         row: Some(site.clone()),
         is_new: false,
         is_changed: false,
@@ -463,6 +479,12 @@ impl Tables for PostgresTables {
             self.read_facts(&[site])?;
         }
         Ok(self.unit.borrow().facts.get(&site).cloned().flatten())
+    }
+
+    fn set_gate(&self, site: i64, address: IpAddr) {
+        if let Some(state) = self.unit.borrow_mut().sites.get_mut(&site) {
+            state.gate = Some(address.to_canonical());
+        }
     }
 
     fn facts_write(&self, site: i64, sealed: Vec<u8>) -> Result<(), StoreError> {
@@ -681,6 +703,7 @@ impl Tables for PostgresTables {
             site,
             since: now,
             expires,
+            gate: self.gate(site),
         };
         self.leases.borrow_mut().set(id, Some(lease));
         Ok(id)

@@ -16,7 +16,7 @@ impl Schema {
         Schema(new_address())
     }
 
-    fn open_as(&self, node: &str, ttl: Duration) -> Postgres {
+    pub(crate) fn open_as(&self, node: &str, ttl: Duration) -> Postgres {
         let settings = NodeSettings {
             node: node.to_owned(),
             ttl,
@@ -47,7 +47,7 @@ suite!(Schema::new());
 model!(Schema::new(), 8);
 
 /// A time to live that does not end during a test.
-const LONG: Duration = Duration::from_hours(1);
+pub(crate) const LONG: Duration = Duration::from_hours(1);
 
 #[test]
 fn two_nodes_never_hold_the_same_site() {

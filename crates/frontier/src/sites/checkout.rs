@@ -111,6 +111,7 @@ impl<T: Tables> Core<T> {
             has_more: has_more(&site, now, self.store.horizon),
             known,
             expires,
+            gate: None,
             site: site.name,
         }))
     }

@@ -104,6 +104,9 @@ pub(crate) trait Tables: Sized + std::fmt::Debug {
     fn later_block(&self, site: i64, id: i64) -> Result<Option<Vec<u8>>, StoreError>;
     fn later_delete(&self, site: i64, id: i64) -> Result<(), StoreError>;
 
+    /// Keep the address at which a site was visited, if this engine needs it. It is written with the row of the site.
+    fn set_gate(&self, _site: i64, _address: std::net::IpAddr) {}
+
     // Leases that this writer has given.
     /// Number of the node that this writer is; 0 for the only one.
     fn node(&self) -> i64 {
