@@ -138,12 +138,13 @@ pub(crate) fn collect(
                 .filter(|_| cache.is_none())
                 .map(|cookie| ("Cookie", cookie)),
         );
-        let first = if let Some(cache) = cache {
+        let mut sent = if let Some(cache) = cache {
+            let headers = headers.clone();
             Ok(Box::pin(proxy_cache::request(
                 context,
                 &mut session,
                 &url,
-                headers.clone(),
+                headers,
                 cache,
             ))
             .await)
@@ -152,17 +153,16 @@ pub(crate) fn collect(
             request(context, &activity, &mut session, &url, &headers, kind).await
         };
         let use_ranges = cache.is_none() && context.config().fetch.range_requests;
-        let refuses_range = |(_, result): &(_, _)| refuses_range(result);
-        let sent = if use_ranges && first.as_ref().is_ok_and(refuses_range) {
+        if use_ranges && matches!(&sent, Ok((_, result)) if refuses_range(result)) {
             // Return this response's share of the memory budget before the second response needs a share.
-            drop(first);
+            drop(sent);
             // The second request waits for the courtesy pause like any other (Castillo A.3.2).
             let crawl = &context.config().crawl;
             let took = started.elapsed();
             let pause = pause_after(crawl, url.host(), context.now(), crawl_delay, took);
             tokio::time::sleep(pause).await;
             let whole = RequestKind::WholePage;
-            Box::pin(request(
+            sent = Box::pin(request(
                 context,
                 &activity,
                 &mut session,
@@ -170,10 +170,8 @@ pub(crate) fn collect(
                 &headers,
                 whole,
             ))
-            .await
-        } else {
-            first
-        };
+            .await;
+        }
         let task = FinishedTask {
             session,
             page,

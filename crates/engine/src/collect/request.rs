@@ -12,10 +12,12 @@ use aranha_fetch::{
 use aranha_url::CanonUrl;
 use tokio::time::Instant;
 
+use crate::courtesy::address_gate::NoPermit;
+use crate::courtesy::request_fence::RequestFence;
 use crate::node::Context;
 use crate::node::stop::Reason;
 use crate::status::tally::add;
-use crate::visit::activity::Activity;
+use crate::visit::activity::{Activity, Wait};
 
 /// If aranha closes a connection before the end of the response, the courtesy pause begins when the server notices the
 /// close. The server is assumed to notice within this time.
@@ -37,8 +39,10 @@ pub(crate) enum RequestKind {
 }
 
 /// Why a request was not sent, or has no result that says anything about the page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Unsent {
+    /// The addresses of the host belong to other nodes. The first one in the list is one of them.
+    GateTaken(Box<Resolved>),
     /// The lease of the visit is lost, because the node was declared dead.
     LeaseLost,
     /// The deadline of the node passed while the request was under way, and it was broken off.
@@ -70,7 +74,7 @@ pub(crate) async fn request(
         kind,
     };
     let wait = activity.wait();
-    let resolved = match network.web.route(url).await {
+    let mut resolved = match network.web.route(url).await {
         Ok(Route::Addresses(resolved)) => resolved,
         Ok(Route::Name { known }) => {
             drop(wait);
@@ -82,6 +86,7 @@ pub(crate) async fn request(
     drop(wait);
     let mut result = Err(Failure::DnsNotFound);
     let mut elapsed = Duration::ZERO;
+    let mut taken = None;
     // The address of the open connection comes first, because the addresses before it may be unreachable.
     let connected = session
         .address()
@@ -94,9 +99,14 @@ pub(crate) async fn request(
             result = Err(Failure::AddressRefused { address, rule });
             continue;
         }
-        let fetched = match sender.send(session, Some(address), Some(address)).await? {
-            Ok(fetched) => fetched,
-            Err(failure) => return Ok((None, Err(failure))),
+        let fetched = match sender.send(session, Some(address), Some(address)).await {
+            Ok(Ok(fetched)) => fetched,
+            Ok(Err(failure)) => return Ok((None, Err(failure))),
+            Err(Unsent::GateTaken(_)) => {
+                taken = taken.or(Some(address));
+                continue;
+            }
+            Err(unsent) => return Err(unsent),
         };
         let unreachable = matches!(
             fetched.result,
@@ -104,9 +114,19 @@ pub(crate) async fn request(
         );
         elapsed += fetched.timings.total;
         result = Ok(fetched);
-        if !unreachable || elapsed >= network.web.options().total_timeout {
+        if !unreachable {
+            taken = None;
             break;
         }
+        if elapsed >= network.web.options().total_timeout {
+            break;
+        }
+    }
+    if let Some(taken) = taken {
+        // The node to which the address belongs visits the site.
+        resolved.addresses.retain(|address| *address != taken);
+        resolved.addresses.insert(0, taken);
+        return Err(Unsent::GateTaken(Box::new(resolved)));
     }
     Ok((Some(resolved), result))
 }
@@ -167,7 +187,17 @@ impl Sender<'_> {
                 return Ok(Err(failure));
             }
             let permit = match gate {
-                Some(address) => network.gates.enter(address).await,
+                Some(address) => match network.gates.enter(address, self.activity.node()).await {
+                    Ok(permit) => permit,
+                    Err(NoPermit::LeaseLost) => return Err(Unsent::LeaseLost),
+                    Err(NoPermit::Taken) => {
+                        let resolved = Resolved {
+                            addresses: vec![address],
+                            expires_ms: 0,
+                        };
+                        return Err(Unsent::GateTaken(Box::new(resolved)));
+                    }
+                },
                 None => None,
             };
             let mut request = FetchRequest::by_name(self.url);
@@ -186,26 +216,12 @@ impl Sender<'_> {
                 let rule = "the black list names the site".to_owned();
                 return Ok(Err(Failure::NameRefused { rule }));
             }
-            let mut fetched = match &network.fence {
-                None => {
-                    drop(wait);
-                    network.web.fetch(session, request).await
-                }
-                Some(fence) => {
-                    let fetch = async {
-                        drop(wait);
-                        network.web.fetch(session, request).await
-                    };
-                    let fetched = Box::pin(fence.send(self.activity.node(), fetch)).await;
-                    match fetched {
-                        Ok(fetched) => fetched,
-                        Err(unsent) => {
-                            // The connection may be in the middle of an exchange.
-                            *session = FetchSession::new();
-                            return Err(unsent);
-                        }
-                    }
-                }
+            let mut fetched = if let Some(fence) = &network.fence {
+                let fenced = self.fetch_fenced(fence, session, request, wait);
+                Box::pin(fenced).await?
+            } else {
+                drop(wait);
+                network.web.fetch(session, request).await
             };
             drop(slot);
             if let Err(failure) = &fetched.result
@@ -237,6 +253,26 @@ impl Sender<'_> {
             add(&context.counters().bytes_received, received);
             return Ok(Ok(fetched));
         }
+    }
+
+    /// Sends the request when the fence of the node is open.
+    async fn fetch_fenced(
+        &self,
+        fence: &RequestFence,
+        session: &mut FetchSession,
+        request: FetchRequest<'_>,
+        wait: Wait<'_>,
+    ) -> Result<Fetched, Unsent> {
+        let fetch = async {
+            drop(wait);
+            self.context.network.web.fetch(session, request).await
+        };
+        let fetched = fence.send(self.activity.node(), fetch).await;
+        if fetched.is_err() {
+            // The connection may be in the middle of an exchange.
+            *session = FetchSession::new();
+        }
+        fetched
     }
 
     /// Waits until the proxy can be reached. `Err`: the crawl stops.

@@ -49,6 +49,16 @@ impl Collection {
         self.root.join("signals.jsonl")
     }
 
+    /// `check-ins.spool`: check-ins that wait because the frontier is away.
+    pub fn check_in_spool(&self) -> PathBuf {
+        self.root.join("check-ins.spool")
+    }
+
+    /// `unrecorded.jsonl`: archive records of pages that have no page record, because their lease was lost.
+    pub fn unrecorded(&self) -> PathBuf {
+        self.root.join("unrecorded.jsonl")
+    }
+
     /// `census`: page counts for the revisit policy `optimal`.
     pub fn census(&self) -> PathBuf {
         self.root.join("census")

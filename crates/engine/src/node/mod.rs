@@ -288,6 +288,7 @@ impl Node {
             if reloaded.elapsed() >= self.reload_interval {
                 reloaded = Instant::now();
                 self.reload().await?;
+                context.network.gates.give_idle_back().await;
                 monitor.update(context);
             }
             if context.control.stop.asked() {

@@ -19,9 +19,11 @@ use super::{EngineError, Node};
 use crate::blocking::blacklist_watch::BlacklistWatch;
 use crate::collection::Collection;
 use crate::collection::{census, dns_cache};
-use crate::commit::{Committer, channel};
+use crate::commit::spool::{Spool, SpoolError};
+use crate::commit::unrecorded::Unrecorded;
+use crate::commit::{Committer, WaitingGroups, channel};
 use crate::config::{Config, ConfigError};
-use crate::courtesy::address_gate::AddressGates;
+use crate::courtesy::address_gate::{AddressGates, GateOwners};
 use crate::courtesy::request_fence::RequestFence;
 use crate::limits::load::LoadManager;
 use crate::limits::page_budget::PageBudget;
@@ -46,7 +48,7 @@ impl Node {
         world: &World,
         collection: &Collection,
         config: Config,
-        frontier: Box<dyn Frontier>,
+        mut frontier: Box<dyn Frontier>,
         resumed: bool,
         stop: Stop,
     ) -> Result<Self, EngineError> {
@@ -70,6 +72,7 @@ impl Node {
         let events = EventLog::open(&collection.event_log())
             .map_err(|source| file_error(&collection.event_log(), source))?;
         let mut watchers = JoinSet::new();
+        let waiting = waiting_groups(collection, frontier.as_mut(), clock.now())?;
         let fence = match frontier.fence() {
             Some(fence) => {
                 RequestFence::start(fence, &mut watchers).map_err(|source| EngineError::File {
@@ -79,7 +82,12 @@ impl Node {
             }
             None => None,
         };
+        let is_shared = frontier.may_be_away();
         let frontier = world.frontier(frontier);
+        let owners = is_shared.then(|| GateOwners {
+            frontier: frontier.clone(),
+            clock,
+        });
         let sites_due = Arc::new(Notify::new());
         let visits_ended = Arc::new(Notify::new());
         let committing = Arc::new(AtomicBool::new(false));
@@ -97,12 +105,13 @@ impl Node {
             sites_due: Arc::clone(&sites_due),
             visits_ended: Arc::clone(&visits_ended),
             committing: Arc::clone(&committing),
+            waiting,
         };
         let context = Context {
             scope: SharedScope::new(scope, BlacklistWatch::new(collection.blacklist())),
             network: Network {
                 web,
-                gates: AddressGates::new(config.crawl.pause, resumed),
+                gates: AddressGates::new(config.crawl.pause, resumed).with_owners(owners),
                 fence,
                 load: Arc::new(LoadManager::new(config.load.clone())),
             },
@@ -182,6 +191,27 @@ impl Node {
             _watchers: watchers,
         })
     }
+}
+
+/// Sends the check-ins that an earlier process of this collection has left in its spool. `None` if the frontier is that of
+/// one machine, which is never away.
+fn waiting_groups(
+    collection: &Collection,
+    frontier: &mut dyn Frontier,
+    now: i64,
+) -> Result<Option<WaitingGroups>, EngineError> {
+    let Some(fence) = frontier.fence() else {
+        return Ok(None);
+    };
+    let path = collection.check_in_spool();
+    let mut spool = Spool::open(&path).map_err(|source| file_error(&path, source))?;
+    let unrecorded = Unrecorded::at(collection.unrecorded());
+    let newest = spool.send_earlier(frontier, now, &unrecorded);
+    let newest = newest.map_err(|error| match error {
+        SpoolError::File(path, source) => file_error(&path, source),
+        SpoolError::Frontier(error) => error.into(),
+    })?;
+    Ok(Some(WaitingGroups::new(spool, fence, unrecorded, newest)))
 }
 
 fn file_error(path: &Path, source: std::io::Error) -> EngineError {

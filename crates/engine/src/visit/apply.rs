@@ -95,22 +95,27 @@ impl Visit {
                 self.queue.push_front(page);
             }
             Collected::Unsent(task, unsent) => {
-                let page = self.end_request(*task).0;
+                let (page, url) = self.end_request(*task);
                 self.context.control.pages.give_back();
                 if page.hop == Hop::SoftNotFoundProbe {
                     self.site.postpone_probe();
                 } else {
                     self.queue.push_front(page);
                 }
-                self.on_unsent(unsent);
+                self.on_unsent(&url, unsent);
             }
             Collected::NotRead { .. } => unreachable!("handled by `on_collected`"),
         }
     }
 
     /// Handles that this node may not send a request of this visit.
-    pub(super) fn on_unsent(&mut self, unsent: Unsent) {
+    pub(super) fn on_unsent(&mut self, url: &CanonUrl, unsent: Unsent) {
         match unsent {
+            Unsent::GateTaken(resolved) => {
+                // The frontier gives the site to the node to which its address belongs.
+                self.site.store_addresses(url, *resolved);
+                self.ending = Some(Ending::Release);
+            }
             Unsent::LeaseLost => self.ending = Some(Ending::Abandon),
             // The next request waits until the node is renewed.
             Unsent::BrokenOff => {}

@@ -157,6 +157,9 @@ impl Visit {
             };
             context.network.web.restore_dns(&addresses.host, &resolved);
         }
+        if let Some(gate) = lease.gate {
+            context.network.gates.claimed(lease.node, gate);
+        }
         let sources = first_visit::sources(&lease, &context.policy.canon);
         let mut queue = PageQueue::default();
         queue.receive(lease.pending);

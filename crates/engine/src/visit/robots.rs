@@ -86,7 +86,7 @@ impl Visit {
                 &context,
                 &activity,
                 &mut session,
-                url,
+                url.clone(),
                 &mut allowed_at
             ));
             loop {
@@ -111,7 +111,7 @@ impl Visit {
         self.requests.allowed_at = allowed_at;
         self.requests.keep_session(session);
         fetch.unwrap_or_else(|unsent| {
-            self.on_unsent(unsent);
+            self.on_unsent(&url, unsent);
             None
         })
     }
