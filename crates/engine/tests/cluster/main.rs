@@ -100,6 +100,8 @@ struct Court {
     database: Cluster,
     address: String,
     nodes: Nodes,
+    /// Number of kills of the database.
+    crashes: u32,
 }
 
 impl Court {
@@ -124,6 +126,7 @@ impl Court {
             database,
             address,
             nodes,
+            crashes: 0,
         }
     }
 
@@ -146,6 +149,7 @@ impl Court {
                 4 => self.nodes.stop(node, TTL / 4),
                 _ => {
                     self.database.crash();
+                    self.crashes += 1;
                     let away = [TTL / 10, TTL][chance(3, 2)];
                     self.wait(away).await;
                     self.database.restart().expect("PostgreSQL starts again");
@@ -224,7 +228,9 @@ impl Court {
 
     fn report(&self) -> String {
         let requests = self.lab.count();
-        format!("{requests} requests; {}", self.nodes.report())
+        let crashes = self.crashes;
+        let nodes = self.nodes.report();
+        format!("{requests} requests; the database was killed {crashes} times; {nodes}")
     }
 }
 

@@ -268,30 +268,6 @@ fn a_newer_layout_is_refused() {
     assert!(error.to_string().contains("layout 99"), "{error}");
 }
 
-/// Layout 1 has no table for the settings of seeds. A reader reads it, and a node migrates it.
-#[test]
-fn layout_1_is_read_and_migrated() {
-    let schema = Schema::new();
-    let home = seed("https://a.example/");
-    let mut node = schema.open_as("a", LONG);
-    node.seed(0, std::slice::from_ref(&home)).expect("seeds");
-    let connection = &node.core.store.tables.connection;
-    connection
-        .batch("DROP TABLE seed_settings; UPDATE layout SET version = 1")
-        .expect("changes");
-    drop(node);
-    assert_eq!(schema.view().seed_settings().expect("reads"), []);
-    let mut node = schema.open_as("a", LONG);
-    let settings = SeedSettings {
-        depth: Some(2),
-        ..SeedSettings::default()
-    };
-    node.set_seed_settings(0, &[(home.site_key, settings)])
-        .expect("sets");
-    assert_eq!(schema.view().seed_settings().expect("reads").len(), 1);
-    assert_eq!(node.seeds().expect("reads").len(), 1);
-}
-
 /// Several nodes that open a new frontier at the same time create its tables once.
 #[test]
 fn tables_are_created_once() {
