@@ -803,12 +803,6 @@ impl Tables for PostgresTables {
     }
 
     fn seed_settings(&self, site: Option<i64>) -> Result<Vec<SiteSettings>, StoreError> {
-        // Layout 1 has no such table, and a reader does not migrate it.
-        let table = "SELECT 1 FROM pg_tables WHERE schemaname = $1 AND tablename = 'seed_settings'";
-        let schema = self.connection.schema();
-        if self.connection.first(table, &[&schema])?.is_none() {
-            return Ok(Vec::new());
-        }
         let sql = "SELECT site, depth, every, max_every FROM seed_settings \
                    WHERE $1::int8 IS NULL OR site = $1 ORDER BY site";
         let rows = self.connection.query(sql, &[&site])?;

@@ -6,7 +6,7 @@ use super::cluster::new_address;
 use super::*;
 use crate::suite::model::model;
 use crate::suite::{EngineFactory, link, page, release, seed, small, suite};
-use crate::{LeaseLost, SeedSettings, View, WindowUpdate};
+use crate::{LeaseLost, View, WindowUpdate};
 
 /// A frontier of its own: a schema on the server of the tests.
 pub(crate) struct Schema(String);
