@@ -308,7 +308,7 @@ fn a_site_can_have_a_depth_of_its_own() {
     let limit = |depth, limit| {
         format!("depth {depth} is beyond the limit of {limit} that is set for the site's seeds")
     };
-    let reached = "--scope any";
+    let reached = "every URL is in scope (--scope any)";
     check(&scope, "http://deep.test/a", 5, true, reached);
     check(&scope, "http://deep.test/a", 6, false, &limit(6, 5));
     check(&scope, "http://flat.test/", 0, true, "it is a seed");
