@@ -63,5 +63,6 @@ pub use status::progress_file::Progress;
 pub use status::seed_failures::SeedFailure;
 pub use status::speed::Speed;
 pub use status::tally::{LiveCounters, Tally};
+pub use traps::replay::{ReplayPage, ReplayVerdict, TrapReplay};
 pub use traps::soft_404::probe_path;
 pub use world::World;

@@ -266,6 +266,9 @@ pub struct SiteFacts {
     pub rounds: Vec<u8>,
     /// Trust in the sources of change signals for the site. The frontier does not interpret it.
     pub trust: Vec<u8>,
+    /// One bit for each other domain that links to the site, by its hash: the number of bits is about the number of
+    /// domains, as long as they are few. A link that was sent a short time ago is not sent again, and does not count.
+    pub sources: u64,
 }
 
 /// Counters of new content in a site's pages, for the detection of traps in the engine (D5, D7).

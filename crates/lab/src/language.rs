@@ -173,8 +173,9 @@ impl Language {
         title
     }
 
-    /// Appends a paragraph of several sentences with two invented names. Because of these names, longer texts have more
-    /// different words, as in human writing (Heaps' law). The crawler's trap detection relies on this property.
+    /// Appends a paragraph of several sentences with two names. Because of these names, longer texts have more different
+    /// words (Heaps' law), and most words of a text occur in other texts too (Zipf's law), as in human writing. The
+    /// crawler's trap detection relies on both properties.
     pub(crate) fn paragraph(&self, out: &mut String, chance: &mut Chance) {
         self.sentences(out, chance);
         out.push(' ');
@@ -223,8 +224,19 @@ impl Language {
     }
 }
 
-/// Appends an invented name: two or three syllables out of 80, and an ending.
+/// Number of bits of the largest number of a name: there are about four thousand names.
+const NAME_BITS: usize = 12;
+const NAMES: u64 = 70;
+
+/// Appends one of the names. The probability of the name with number n is proportional to 1/n (Zipf's law).
 fn push_name(out: &mut String, chance: &mut Chance) {
+    let magnitude = 1 << chance.below(NAME_BITS);
+    let number = magnitude + chance.below(magnitude);
+    push_invented(out, &mut Chance::of(NAMES, &[number as u64]));
+}
+
+/// Appends an invented name: two or three syllables out of 80, and an ending.
+fn push_invented(out: &mut String, chance: &mut Chance) {
     const ONSETS: [&str; 16] = [
         "b", "br", "d", "f", "g", "gl", "k", "l", "m", "n", "p", "r", "s", "t", "tr", "v",
     ];

@@ -1,8 +1,8 @@
 //! Responses of the simulated servers, with status line and headers: robots.txt, pages and errors.
 //!
 //! A page links to the home page, to its children in the site's tree, to other pages of the site and to other sites.
-//! Four of five links stay within the site (Viuva Negra 4). The words of every page are new, so that the crawler does
-//! not classify the site as a trap (docs/decisions/0008-novelty.md).
+//! Four of five links stay within the site (Viuva Negra 4). Some words are on every page, the others are distributed by
+//! Zipf's law, so that the crawler does not classify the site as a trap (docs/decisions/0008-novelty.md).
 
 use std::io::Write as _;
 
@@ -18,8 +18,12 @@ const CHILDREN: u32 = 4;
 const INTERNAL_LINKS: usize = 3;
 /// Number of links from a page to other sites.
 const EXTERNAL_LINKS: usize = 2;
-/// Number of words of a page.
-const WORDS: usize = 40;
+/// Number of words that are on every page.
+const COMMON_WORDS: u64 = 16;
+/// Number of the other words of a page.
+const WORDS: usize = 24;
+/// Number of bits of the largest number of a word.
+const WORD_BITS: usize = 14;
 
 /// The response to a request for a path, which may be `/robots.txt`.
 pub(crate) fn response(plan: &WebPlan, site: &SimulatedSite, path: &str) -> Bytes {
@@ -90,8 +94,16 @@ fn html(plan: &WebPlan, site: &SimulatedSite, page: u32) -> Vec<u8> {
         external_link(plan, &mut chance, &mut html);
     }
     html.extend_from_slice(b"<p>");
+    for number in 0..COMMON_WORDS {
+        word(number, &mut html);
+    }
     for _ in 0..WORDS {
-        word(&mut chance, &mut html);
+        // The probability of the word with number n is proportional to 1/n (Zipf's law).
+        let magnitude = 1 << chance.below(WORD_BITS);
+        word(
+            COMMON_WORDS + (magnitude + chance.below(magnitude)) as u64,
+            &mut html,
+        );
     }
     html
 }
@@ -112,9 +124,9 @@ fn external_link(plan: &WebPlan, chance: &mut Chance, html: &mut Vec<u8>) {
     put(html, format_args!(">site {number}</a>"));
 }
 
-/// Appends a random word of eight letters.
-fn word(chance: &mut Chance, html: &mut Vec<u8>) {
-    let mut bits = chance.next();
+/// Appends the word with this number: eight letters.
+fn word(number: u64, html: &mut Vec<u8>) {
+    let mut bits = Chance::of(WORDS as u64, &[number]).next();
     let mut letters = [b' '; 9];
     for letter in &mut letters[..8] {
         *letter = b'a' + (bits & 15) as u8;

@@ -129,6 +129,7 @@ fn old_notice(notice: &Notice) -> Value {
         }
         Notice::SignalsError { problem } => json!({"notice": "signals_wrong", "problem": problem}),
         Notice::SiteBlocked { .. }
+        | Notice::SitePostponed { .. }
         | Notice::LinksStopped { .. }
         | Notice::SeedFailed { .. }
         | Notice::FrontierDown { .. }

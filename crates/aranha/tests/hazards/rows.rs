@@ -196,6 +196,30 @@ fn trap_rows() -> Vec<Row> {
             "crates/engine/src/traps/novelty.rs",
         )
         .off(NO_TRAP_PAGES),
+        row(
+            Hazard::Hollow,
+            "at most 30 requests",
+            |result| result.at_most(30),
+            "a site that has not earned its requests is postponed: nearly empty pages",
+            "crates/engine/src/traps/allowance.rs",
+        )
+        .off(NO_TRAP_PAGES),
+        row(
+            Hazard::Babble,
+            "at most 30 requests",
+            |result| result.at_most(30),
+            "a word counts only if a second page has it; a site that has not earned its requests is postponed",
+            "crates/engine/src/traps/vocabulary.rs",
+        )
+        .off(NO_TRAP_PAGES),
+        row(
+            Hazard::Sorry,
+            "at most 30 requests",
+            |result| result.at_most(30),
+            "a word counts only if a second page has it; a site that has not earned its requests is postponed",
+            "crates/engine/src/traps/vocabulary.rs",
+        )
+        .off(NO_TRAP_PAGES),
     ]
 }
 
@@ -575,6 +599,31 @@ fn attack_rows() -> Vec<Row> {
         )
         .off("[fetch]\nmax_decoded = \"16MiB\""),
         row(
+            Hazard::Layers,
+            "decompressed up to the limit",
+            |result| {
+                for (path, page) in &result.pages {
+                    let size = page["size"].as_u64().unwrap_or_default();
+                    ensure(size <= MAX_DECODED, || format!("{path}: {size} bytes"))?;
+                }
+                result.at_most(12)?;
+                result.pages(
+                    &[
+                        "/br-gzip",
+                        "/gzip-deflate",
+                        "/chunked",
+                        "/page",
+                        "/thin",
+                        "/small",
+                    ],
+                    "200",
+                )
+            },
+            "decompressed bytes are counted in every layer",
+            "crates/fetch/src/http/content_coding.rs",
+        )
+        .off("[fetch]\nmax_decoded = \"16MiB\""),
+        row(
             Hazard::Inward,
             "no connection to a refused address",
             CrawlResult::no_trespass,
@@ -771,6 +820,17 @@ fn attack_rows() -> Vec<Row> {
             "crates/engine/src/traps/novelty.rs",
         )
         .off(NO_TRAP_PAGES),
+        row(
+            Hazard::Foreign,
+            "the site is crawled in at most 10 requests; no name that only a sitemap lists is looked up",
+            |result| {
+                result.at_most(10)?;
+                result.queries_at_most(10)?;
+                result.ordinary()
+            },
+            "a sitemap may list another site only if the robots.txt of that site names the sitemap",
+            "crates/engine/src/links/extract.rs",
+        ),
     ]
 }
 

@@ -97,7 +97,7 @@ fn read_body(
     summary.version = version(response, modified, summary, &task.page);
     if response.status == 200 && !content.text.is_empty() {
         summary.reading = Some(if read_words {
-            Reading::of(&content.text, content.text_digest, content.sketch)
+            Reading::of_page(&content)
         } else {
             Reading::without_words(content.text_digest, content.sketch)
         });

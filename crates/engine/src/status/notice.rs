@@ -28,6 +28,15 @@ pub enum Notice {
         /// Why the site is considered a trap.
         reason: String,
     },
+    /// A site has brought too little that is new: its next visit is postponed (D5).
+    SitePostponed {
+        /// The site.
+        site: String,
+        /// The wait in seconds.
+        seconds: u64,
+        /// What is wrong with its pages.
+        reason: String,
+    },
     /// A site has reached a threshold, and its links are no longer followed (D5).
     LinksStopped {
         /// The site.
@@ -211,6 +220,15 @@ impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Trap { site, reason } => write!(f, "{site} is blocked as a trap: {reason}"),
+            Self::SitePostponed {
+                site,
+                seconds,
+                reason,
+            } => write!(
+                f,
+                "{site} is visited again after {}: {reason}",
+                aranha_units::duration::format(Duration::from_secs(*seconds))
+            ),
             Self::LinksStopped { site, reason } => {
                 write!(f, "links of {site} are no longer followed: {reason}")
             }

@@ -1,16 +1,20 @@
 //! Traps: endless sites and domains, recognised by the lack of new text and of links back (D5 to D8).
 //!
-//! [`novelty`] checks one site. [`wildcard_domains`] checks all hosts of one domain together,
+//! [`novelty`] checks one site by its words ([`vocabulary`]), and [`allowance`] says what a site may spend before it has
+//! brought anything new. [`wildcard_domains`] checks all hosts of one domain together,
 //! [`tld_wildcards`] finds top-level domains in which every name has an address. Both compare words
 //! ([`words`], [`dedup`]). [`soft_404`] recognises "not found" pages with status 200. [`site_share`] reports a site
 //! that takes at least half of the requests. [`source_accounts`] limits the number of dead hosts that one site brings in.
 
+pub(crate) mod allowance;
 pub(crate) mod copied_links;
 pub(crate) mod dedup;
 pub(crate) mod novelty;
+pub(crate) mod replay;
 pub(crate) mod site_share;
 pub(crate) mod soft_404;
 pub(crate) mod source_accounts;
 pub(crate) mod tld_wildcards;
+pub(crate) mod vocabulary;
 pub(crate) mod wildcard_domains;
 pub(crate) mod words;

@@ -18,7 +18,7 @@ use aranha_url::{SiteKey, registrable};
 use crate::traps::novelty::{MIN_LINKED_PAGES_OF_HOSTS, Novelty, Reading, Trap};
 
 /// Number of visited hosts of a domain after which an invented name is resolved.
-const HOSTS_BEFORE_TEST: usize = 8;
+const HOSTS_BEFORE_TEST: usize = 4;
 /// Maximum number of domains in memory. When it is reached, domains that are neither wildcards nor blocked are dropped.
 /// If there are no such domains, all are dropped.
 const MAX_DOMAINS: usize = 64 << 10;

@@ -115,6 +115,8 @@ struct Visit {
     context: Arc<Context>,
     lease: u64,
     site: VisitedSite,
+    /// Whether a seed is on this site.
+    is_seed: bool,
     /// The sites that link to this one, if it was never visited.
     sources: Vec<SiteKey>,
     /// Set during the first visit to a site until its robots.txt has been fetched: the visit is charged to a site that
@@ -168,6 +170,7 @@ impl Visit {
         Self {
             lease: lease.id,
             site: VisitedSite::new(key, lease.facts, &lease.known, pace, generation),
+            is_seed: lease.seed,
             sources,
             on_account: None,
             queue,

@@ -1,8 +1,8 @@
-//! The trap check of each new page (D5 to D8): a site whose pages have no new text is blocked. Its stored pages are
-//! kept.
+//! The trap check of each new page (D5 to D8): a site whose pages have no new text is postponed, and in the end blocked.
+//! Its stored pages and its queue are kept.
 //!
-//! `verdict/trap.rs` classifies the page, `traps/novelty.rs` decides whether the site is a trap, and this file blocks
-//! the site.
+//! `verdict/trap.rs` classifies the page, `traps/novelty.rs` decides whether the site is doubted or a trap, and this file
+//! postpones or blocks the site.
 
 use aranha_frontier::{Blocked, Outside, Pending};
 use aranha_url::CanonUrl;
@@ -12,12 +12,15 @@ use super::{Ending, Visit};
 use crate::collect::PageResponse;
 use crate::status::notice::Notice;
 use crate::status::tally::add;
-use crate::traps::novelty::{MIN_LINKED_PAGES, Reading};
+use crate::traps::allowance::Credit;
+use crate::traps::novelty::{MIN_LINKED_PAGES, Reading, Trap};
 use crate::traps::wildcard_domains;
 use crate::verdict::{TrapObservation, TrapReason, duplicate_threshold, link_threshold, observe};
 
-/// On a site with fewer fetched pages no soft 404 probe is sent, and no words are read unless its domain is a wildcard.
+/// On a site with fewer fetched pages no soft 404 probe is sent.
 pub(super) const FEW_PAGES: u64 = 8;
+/// On a site with fewer fetched pages no words are read, unless its domain is a wildcard.
+const UNREAD_PAGES: u64 = 1;
 
 impl Visit {
     /// Blocks the site as a trap.
@@ -54,11 +57,22 @@ impl Visit {
         true
     }
 
-    /// Whether the trap check is enabled and applies to this site: it has at least [`FEW_PAGES`] pages, or it is a host
+    /// Postpones the site, whose allowance is spent, for `wait` milliseconds.
+    fn postpone(&mut self, doubt: Trap, wait: i64) {
+        let until = self.context.now().saturating_add(wait);
+        self.ending.get_or_insert(Ending::ReleaseUntil(until));
+        self.context.reports.notices.send(Notice::SitePostponed {
+            site: self.site.name().to_owned(),
+            seconds: (wait / 1000).unsigned_abs(),
+            reason: doubt.to_string(),
+        });
+    }
+
+    /// Whether the trap check is enabled and applies to this site: it has at least [`UNREAD_PAGES`] pages, or it is a host
     /// of a wildcard domain.
     fn is_checked(&self) -> bool {
         self.context.config().thresholds.trap_pages.is_some()
-            && (self.site.facts().counters.fetched >= FEW_PAGES || self.is_below_wildcard())
+            && (self.site.facts().counters.fetched >= UNREAD_PAGES || self.is_below_wildcard())
     }
 
     fn is_below_wildcard(&self) -> bool {
@@ -66,7 +80,7 @@ impl Visit {
         domains.is_below_wildcard(host_of(self.site.name()))
     }
 
-    /// Whether the words of a page are read. On sites with fewer than [`FEW_PAGES`] pages no words are read. On sites
+    /// Whether the words of a page are read. On sites with fewer than [`UNREAD_PAGES`] pages no words are read. On sites
     /// that have brought much new text, only the words of sampled pages are read. Hosts of a wildcard domain are exempt
     /// from both rules.
     pub(super) fn reads_words(&self, page: &Pending) -> bool {
@@ -103,7 +117,7 @@ impl Visit {
             TrapObservation::Chain { new_pages } => {
                 if let Some(limit) = self.context.config().thresholds.trap_pages {
                     self.site.novelty.add_page_without_text(new_pages);
-                    self.block_if_endless(limit);
+                    self.check_novelty(limit);
                 }
             }
             TrapObservation::Nothing => {}
@@ -136,7 +150,7 @@ impl Visit {
             let brings_nothing = is_repeated || soft_404;
             let novelty = &mut self.site.novelty;
             novelty.add_page(reading, brings_nothing, links.all, links.new);
-            self.block_if_endless(limit);
+            self.check_novelty(limit);
         }
         if self
             .context
@@ -148,9 +162,22 @@ impl Visit {
         }
     }
 
-    fn block_if_endless(&mut self, limit: u32) {
-        if let Some(trap) = self.site.novelty.trap(limit, MIN_LINKED_PAGES) {
+    /// Blocks the site if it is a trap, and postpones it if it has spent its allowance.
+    fn check_novelty(&mut self, limit: u32) {
+        let novelty = &self.site.novelty;
+        if let Some(trap) = novelty.trap(limit, MIN_LINKED_PAGES) {
             self.block_as_trap(TrapReason::Endless(trap));
+        } else if let Some((doubt, wait)) = novelty.doubt(limit, self.credit()) {
+            self.postpone(doubt, wait);
+        }
+    }
+
+    /// What is known in favour of the site besides its pages.
+    fn credit(&self) -> Credit {
+        Credit {
+            is_seed: self.is_seed,
+            sources: self.site.facts().sources.count_ones(),
+            fruitful: 0,
         }
     }
 

@@ -8,11 +8,12 @@
 use aranha_url::PathKey;
 
 use super::site_row::SiteRow;
+use super::sources::add_source;
 use super::store::Store;
 use super::tables::Tables;
 use super::unique::Unique;
 use crate::Pending;
-use crate::codec::BlockBuffer;
+use crate::codec::{BlockBuffer, Reader};
 use crate::links::run_link::RunLink;
 use crate::seen::Seen;
 use crate::store_error::StoreError;
@@ -27,6 +28,8 @@ pub(crate) struct Admission<'a, T: Tables> {
     /// Known keys of the site. The keys of admitted pages are added to them.
     pub(crate) known: &'a mut Vec<PathKey>,
     pub(crate) window: &'a mut Vec<Pending>,
+    /// The domains of the links, as in [`SiteFacts::sources`](crate::SiteFacts::sources).
+    sources: u64,
     /// Maximum number of pages in the window.
     pub(crate) limit: usize,
     pub(crate) block: &'a mut BlockBuffer,
@@ -53,6 +56,7 @@ impl<'a, T: Tables> Admission<'a, T> {
             site,
             known,
             window,
+            sources: 0,
             limit,
             block,
             batch: Vec::new(),
@@ -64,6 +68,8 @@ impl<'a, T: Tables> Admission<'a, T> {
 
     /// Add a link. Returns `None` if the link cannot be decoded, or if a batch could not be stored.
     pub(crate) fn take(&mut self, link: &RunLink<'_>) -> Option<()> {
+        let via = Reader::new(link.via).text()?;
+        self.sources = add_source(self.sources, &self.site.name, via);
         let new = match &mut self.seen {
             Some(seen) => seen.insert(link.key.0),
             None => self.unique.is_new(link.key.0),
@@ -111,7 +117,8 @@ impl<'a, T: Tables> Admission<'a, T> {
     }
 
     /// Store the last batch. `newest` is the newest link run that was read.
-    pub(crate) fn end(mut self, newest: Result<i64, StoreError>) -> Result<(), StoreError> {
+    /// Returns the domains of the links.
+    pub(crate) fn end(mut self, newest: Result<i64, StoreError>) -> Result<u64, StoreError> {
         if let Some(error) = self.failed {
             return Err(error);
         }
@@ -120,7 +127,8 @@ impl<'a, T: Tables> Admission<'a, T> {
         if self.seen.is_none() {
             drop_known(self.known, &mut self.batch);
         }
-        self.store_batch()
+        self.store_batch()?;
+        Ok(self.sources)
     }
 }
 

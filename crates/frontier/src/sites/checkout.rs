@@ -72,6 +72,7 @@ impl<T: Tables> Core<T> {
         let (store, block) = (&self.store, &mut self.block);
         store.later_take(&mut site, now, room(&window), &mut window, block)?;
         store.queue_take(&mut site, room(&window), &mut window, block)?;
+        let mut sources = 0;
         if site.inbox {
             let (key, consumed) = (site.key, site.consumed);
             let mut admission =
@@ -79,7 +80,7 @@ impl<T: Tables> Core<T> {
             let newest = self
                 .inbox
                 .read(store, key, consumed, |link| admission.take(&link));
-            admission.end(newest)?;
+            sources = admission.end(newest)?;
             self.inbox.on_read(key);
         }
         self.store
@@ -97,7 +98,8 @@ impl<T: Tables> Core<T> {
         let id = self.store.tables.lease_insert(site.key, now, expires)?;
         site.lease = Some(id);
         site.schedule(now, self.store.horizon);
-        let facts = self.store.facts_read(&site)?;
+        let mut facts = self.store.facts_read(&site)?;
+        facts.sources |= sources;
         self.save(before, &site)?;
         self.leased += 1;
         Ok(Some(Lease {

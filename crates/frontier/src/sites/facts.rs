@@ -9,7 +9,9 @@ use crate::codec::BlockBuffer;
 use crate::store_error::StoreError;
 
 /// Version of the encoding.
-const VERSION: u8 = 3;
+const VERSION: u8 = 4;
+/// The version before it, which lacks [`SiteFacts::sources`], the last field. The encoding of 0 is one zero byte.
+const WITHOUT_SOURCES: u8 = 3;
 
 impl<T: Tables> Store<T> {
     pub(crate) fn facts_write(
@@ -42,9 +44,11 @@ impl<T: Tables> Store<T> {
             .open(&sealed)
             .and_then(|(text, _)| {
                 let (version, bytes) = text.split_first()?;
-                (*version == VERSION)
-                    .then(|| postcard::from_bytes(bytes).ok())
-                    .flatten()
+                match *version {
+                    VERSION => postcard::from_bytes(bytes).ok(),
+                    WITHOUT_SOURCES => postcard::from_bytes(&[bytes, &[0]].concat()).ok(),
+                    _ => None,
+                }
             })
             .ok_or_else(|| StoreError::damaged("facts of site", site.key))
     }

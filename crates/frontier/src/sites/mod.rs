@@ -28,6 +28,7 @@ mod rediscover;
 mod repair;
 mod seeds;
 pub(crate) mod site_row;
+mod sources;
 pub(crate) mod store;
 pub(crate) mod tables;
 pub(crate) mod totals;

@@ -41,6 +41,43 @@ pub(crate) fn links_reach_their_site_once(factory: &impl EngineFactory) {
     );
 }
 
+pub(crate) fn the_domains_of_links_are_counted(factory: &impl EngineFactory) {
+    let mut frontier = factory.open(small());
+    let from = |via: &str, to: &str| Outside {
+        via: via.to_owned(),
+        ..link(to)
+    };
+    frontier
+        .seed(0, &[seed("https://a.example/")])
+        .expect("seeds");
+    let a = one(&mut frontier, 0);
+    assert_eq!(a.facts.sources, 0, "a seed");
+    let mut entry = finish(&a, 1);
+    entry.outside = vec![
+        from("https://a.example/1", "https://b.example/"),
+        from("https://www.a.example/2", "https://b.example/b"),
+        from("https://a.example/1", "https://c.example/"),
+    ];
+    accept(&mut frontier, 2, entry);
+    let leases = frontier.check_out(1000, 9).expect("checks out");
+    for lease in leases {
+        assert_eq!(lease.facts.sources.count_ones(), 1, "{}", lease.site);
+        let mut entry = finish(&lease, 1001);
+        if lease.site == "b.example" {
+            // The visit stores the facts, and the site has a page to fetch later.
+            entry.facts = Some(lease.facts.clone());
+            entry.later = vec![(2000, page("/later"))];
+        } else {
+            entry.outside = vec![from("https://c.example/", "https://b.example/c")];
+        }
+        accept(&mut frontier, 1002, entry);
+    }
+    frontier.flush(1003).expect("flushes");
+    let b = one(&mut frontier, 2000);
+    assert_eq!(b.site, "b.example");
+    assert_eq!(b.facts.sources.count_ones(), 2);
+}
+
 pub(crate) fn a_site_with_only_known_links_is_not_leased(factory: &impl EngineFactory) {
     let mut frontier = factory.open(small());
     let names: Vec<String> = (0..40).map(|n| format!("https://s{n}.example/")).collect();

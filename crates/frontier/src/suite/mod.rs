@@ -171,6 +171,7 @@ macro_rules! suite {
             claims::a_claim_of_full_weight_makes_the_page_due,
             explain::explain_finds_a_page_wherever_it_waits,
             inbox::links_reach_their_site_once,
+            inbox::the_domains_of_links_are_counted,
             inbox::a_site_with_only_known_links_is_not_leased,
             inbox::home_page_policy,
             inbox::deep_link_policy,

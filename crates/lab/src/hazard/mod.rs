@@ -13,6 +13,7 @@ mod absent;
 mod aimless;
 mod alias;
 mod ancient;
+mod babble;
 mod bits;
 mod bomb;
 mod browser;
@@ -39,14 +40,17 @@ mod facets;
 mod fields;
 mod fleeting;
 mod flood;
+mod foreign;
 mod garbled;
 mod gate;
 mod giant;
 mod growth;
 mod handshake;
+mod hollow;
 mod insider;
 mod interim;
 mod inward;
+mod layers;
 mod length;
 mod lengthy;
 mod listing;
@@ -77,6 +81,7 @@ mod shifting;
 mod silence;
 mod sitemaps;
 mod soft;
+mod sorry;
 mod storm;
 mod symlink;
 mod tarpit;
@@ -163,6 +168,9 @@ hazards! {
         Tarpit tarpit "The same maze, ten seconds per page."
         Counter counter "Pages that link to themselves with the next number."
         Facets facets "Filters that combine in any order: twelve articles, millions of URLs."
+        Hollow hollow "An index of 100,000 nearly empty pages."
+        Babble babble "A maze of invented and shuffled words with random link texts."
+        Sorry sorry "Endless apologies with status 200 and random words."
     }
     Server {
         Silence silence "Reads the request and sends nothing."
@@ -205,6 +213,7 @@ hazards! {
     }
     Attack {
         Bomb bomb "Decompression bombs: a gigabyte of zeros in gzip, deflate, zstd, brotli and in layers."
+        Layers layers "Decompression bombs in mixed layers, in chunks, in files, and just below the limits."
         Inward inward "Links and redirects to refused loopback addresses in every notation."
         Metadata metadata "Links and redirects to private networks and metadata services outside the lab."
         Schemes schemes "Links and redirects to file:, gopher:, data: and other schemes."
@@ -222,6 +231,7 @@ hazards! {
         Carousel carousel "A robots.txt that redirects without end."
         Escape escape "CR, LF, ESC and HTML in titles, headers, URLs and reasons."
         Sitemaps sitemaps "Sitemaps with entity bombs, loops and endless depth."
+        Foreign foreign "A sitemap and its index that list a thousand foreign names."
     }
     Name {
         Absent absent "A host name that does not exist."

@@ -59,10 +59,10 @@ impl Hazard {
 
     /// Whether the hazard answers requests for robots.txt itself.
     fn has_robots(self) -> bool {
-        use Hazard::{Carousel, Doorman, Flood, Gate, Patterns, Ribbon, Sitemaps};
+        use Hazard::{Carousel, Doorman, Flood, Foreign, Gate, Patterns, Ribbon, Sitemaps};
         matches!(
             self,
-            Flood | Ribbon | Patterns | Gate | Doorman | Carousel | Sitemaps
+            Flood | Ribbon | Patterns | Gate | Doorman | Carousel | Sitemaps | Foreign
         )
     }
 
