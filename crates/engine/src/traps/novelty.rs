@@ -58,6 +58,9 @@ pub(crate) const MIN_LINKED_PAGES_OF_HOSTS: u32 = 24;
 /// For every two pages of its allowance, a site may have this number of pages with links before it is doubted because
 /// hardly any of them leads back.
 const LINKED_PAGES: u32 = 3;
+/// For every page of its allowance without novel pages, a site may have this number of pages with links before it is
+/// doubted because not a single one leads back.
+const LINKED_PAGES_WITHOUT_BACK_LINK: u32 = 2;
 /// A page with a shorter text, in bytes, is nearly empty.
 const MIN_TEXT: usize = 64;
 /// Pages with fewer links are ignored by the check for links back.
@@ -319,7 +322,12 @@ impl Novelty {
                 return Some((Trap::NearlyEmpty, wait));
             }
         }
-        let linked_pages = allowance.saturating_mul(LINKED_PAGES) / 2;
+        // New words buy nothing if not a single page leads back, because a maze can invent them.
+        let linked_pages = if now.back == 0 {
+            allowance::allowance(limit, credit)?.saturating_mul(LINKED_PAGES_WITHOUT_BACK_LINK)
+        } else {
+            allowance.saturating_mul(LINKED_PAGES) / 2
+        };
         let wait = allowance::wait(before.pages, now.pages, linked_pages);
         wait.filter(|_| self.never_leads_back(DOUBTED_BACK_LINK_SHARE))
             .map(|wait| (Trap::NoLinksBack, wait))
