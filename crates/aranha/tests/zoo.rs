@@ -60,6 +60,54 @@ async fn honest_pages_are_fetched_among_hostile_sites() {
     );
 }
 
+/// The mazes of the lab: sites and domains of which a crawler could request pages without end, or without profit.
+const MAZES: [Hazard; 12] = [
+    Hazard::Calendar,
+    Hazard::Growth,
+    Hazard::Symlink,
+    Hazard::Session,
+    Hazard::Wildcard,
+    Hazard::Maze,
+    Hazard::Tarpit,
+    Hazard::Counter,
+    Hazard::Facets,
+    Hazard::Hollow,
+    Hazard::Babble,
+    Hazard::Sorry,
+];
+/// Maximum number of requests per maze, on average over all kinds.
+const MAX_MEAN: u64 = 20;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn mazes_cost_few_requests() {
+    let plan = Plan {
+        hazards: MAZES.to_vec(),
+        ..Plan::zoo(20, 0)
+    };
+    let lab = Lab::start(plan).await.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("crawl");
+    let output = finish(zoo_crawl(&lab, &collection, BLACK_LIST)).await;
+    assert_status(&output, 0);
+    assert_complete(&lab, &collection);
+    let tally = lab.tally(&Crawler::default(), PAUSE);
+    let costs: Vec<(&str, u64)> = MAZES
+        .iter()
+        .map(|maze| {
+            (
+                maze.name(),
+                tally.hazards.get(maze).map_or(0, |cost| cost.requests),
+            )
+        })
+        .collect();
+    assert!(costs.iter().all(|(_, requests)| *requests > 0), "{costs:?}");
+    let total: u64 = costs.iter().map(|(_, requests)| requests).sum();
+    println!("{total} requests to {} mazes: {costs:?}", MAZES.len());
+    assert!(total <= MAX_MEAN * MAZES.len() as u64, "{total}: {costs:?}");
+    let log = std::fs::read_to_string(collection.join("logs/events.jsonl")).unwrap();
+    assert!(log.contains("\"site_postponed\""), "{log}");
+}
+
 /// Starts a DNS server that counts queries and forwards them to `target`, unless `silent` is set.
 async fn resolver_with_outage(
     target: SocketAddr,

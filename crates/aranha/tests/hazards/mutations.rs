@@ -626,6 +626,16 @@ fn attacks() -> Vec<Mutation> {
                 Named("crates/aranha/src/terminal_escape.rs", "control_characters_are_escaped"),
             ],
         ),
+        mutation(
+            Hazard::Foreign,
+            "a sitemap may list every site",
+            vec![Edit(
+                "crates/engine/src/links/extract.rs",
+                ".is_none_or(|sitemap| sitemap.may_list(key.site))",
+                ".is_none_or(|sitemap| sitemap.may_list(key.site) || true)",
+            )],
+            vec![Row],
+        ),
     ]
 }
 

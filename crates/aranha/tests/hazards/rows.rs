@@ -100,16 +100,16 @@ fn trap_rows() -> Vec<Row> {
     vec![
         row(
             Hazard::Calendar,
-            "at most 100 requests",
-            |result| result.at_most(100),
+            "at most 50 requests",
+            |result| result.at_most(50),
             "trap detection: pages with new links but no new text",
             "crates/engine/src/traps/novelty.rs",
         )
         .off(NO_TRAP_PAGES),
         row(
             Hazard::Growth,
-            "at most 100 requests",
-            |result| result.at_most(100),
+            "at most 30 requests",
+            |result| result.at_most(30),
             "limit on repeated path components; near-duplicate detection",
             "crates/url/src/growth.rs",
         )
@@ -124,8 +124,8 @@ fn trap_rows() -> Vec<Row> {
         .off(NO_PATH_LIMITS_FOLLOW_COPIES),
         row(
             Hazard::Session,
-            "at most 90 requests",
-            |result| result.at_most(90),
+            "at most 50 requests",
+            |result| result.at_most(50),
             "session identifiers are removed; near-duplicate detection",
             "crates/url/src/parameters.rs",
         )
@@ -162,8 +162,8 @@ fn trap_rows() -> Vec<Row> {
         ),
         row(
             Hazard::Maze,
-            "at most 100 requests",
-            |result| result.at_most(100),
+            "at most 40 requests",
+            |result| result.at_most(40),
             "trap detection: links that never lead back to known pages",
             "crates/engine/src/traps/novelty.rs",
         )
@@ -182,16 +182,16 @@ fn trap_rows() -> Vec<Row> {
         .off_for(NO_TIMEOUTS),
         row(
             Hazard::Counter,
-            "at most 100 requests",
-            |result| result.at_most(100),
+            "at most 30 requests",
+            |result| result.at_most(30),
             "trap detection: near duplicates with new links",
             "crates/engine/src/traps/novelty.rs",
         )
         .off(NO_TRAP_PAGES),
         row(
             Hazard::Facets,
-            "at most 130 requests",
-            |result| result.at_most(130),
+            "at most 30 requests",
+            |result| result.at_most(30),
             "trap detection: pages with new links but no new text",
             "crates/engine/src/traps/novelty.rs",
         )
@@ -329,8 +329,8 @@ fn server_rows() -> Vec<Row> {
         ),
         row(
             Hazard::Circle,
-            "at most 100 requests",
-            |result| result.at_most(100),
+            "at most 50 requests",
+            |result| result.at_most(50),
             "trap detection: chains of redirects without new text",
             "crates/engine/src/traps/novelty.rs",
         )
@@ -572,13 +572,12 @@ fn content_rows() -> Vec<Row> {
         ),
         row(
             Hazard::Crowd,
-            "the site is blocked at the configured limit of 120 pages",
-            |result| result.at_most(130),
-            "limit on the pages of a site",
-            "crates/engine/src/verdict/trap.rs",
+            "at most 30 requests",
+            |result| result.at_most(30),
+            "a site that has not earned its requests is postponed: nearly empty pages",
+            "crates/engine/src/traps/allowance.rs",
         )
-        .with("[thresholds]\nurls = 120\nblock = true")
-        .off("[thresholds]\nurls = \"none\""),
+        .off(NO_TRAP_PAGES),
     ]
 }
 

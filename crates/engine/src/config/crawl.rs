@@ -228,7 +228,8 @@ pub struct Thresholds {
     /// Link depth from the page where the crawl entered the site.
     #[serde(with = "limit::count")]
     pub depth: Option<u16>,
-    /// Approximate number of pages with new links but no new text (`traps/novelty.rs`). `"none"` also disables the
+    /// Approximate number of pages with new links but no new text (`traps/novelty.rs`). After a fifth of them, the next
+    /// visit of a site that only one other site links to is postponed (`traps/allowance.rs`). `"none"` also disables the
     /// check for links that never lead back.
     #[serde(with = "limit::count")]
     pub trap_pages: Option<u32>,

@@ -261,3 +261,30 @@ async fn control_characters_are_in_headers_titles_and_links() {
     let redirect = raw(&lab, "/redirect", 10_000).await;
     assert!(text(&redirect).contains("Location: /to/\x1b[31m"));
 }
+
+#[tokio::test]
+async fn the_sitemaps_list_a_thousand_foreign_names() {
+    let lab = with(Hazard::Foreign).await;
+    let robots = get(&lab, "/robots.txt").await.text();
+    assert_eq!(robots.matches("Sitemap: ").count(), 2);
+    for sitemap in ["/index.xml", "/names.xml"] {
+        let text = get(&lab, sitemap).await.text();
+        assert_eq!(text.matches("-foreign.lab").count(), 1000, "{sitemap}");
+    }
+    assert_eq!(lab.web().address("name1-foreign.lab"), None);
+}
+
+#[tokio::test]
+async fn layers_have_the_ratios_that_they_claim() {
+    let lab = with(Hazard::Layers).await;
+    let sent = |target: &'static str| {
+        let lab = &lab;
+        async move { get(lab, target).await.body.len() }
+    };
+    let decoded = 24 << 20;
+    assert!(decoded / sent("/thin").await < 100);
+    assert!(decoded / sent("/page").await > 100);
+    assert!(sent("/br-gzip").await < 64 << 10);
+    let chunked = get(&lab, "/chunked").await;
+    assert_eq!(chunked.header("transfer-encoding"), Some("chunked"));
+}

@@ -177,3 +177,33 @@ async fn filters_combine_in_any_order() {
     );
     assert_eq!(get(&lab, "/article/3").await.status, 200);
 }
+
+#[tokio::test]
+async fn the_index_of_empty_pages_has_100_000_items() {
+    let lab = with(Hazard::Hollow).await;
+    let first = links(&lab, "/").await;
+    assert_eq!((first.len(), first[100].as_str()), (101, "/index/1"));
+    let last = links(&lab, "/index/999").await;
+    assert_eq!((last.len(), last[99].as_str()), (100, "/item/99999"));
+    let item = get(&lab, "/item/99999").await;
+    assert!(item.status == 200 && item.body.len() < 100);
+    assert!(links(&lab, "/item/99999").await.is_empty());
+}
+
+#[tokio::test]
+async fn random_words_stay_the_same_at_every_request() {
+    for hazard in [Hazard::Babble, Hazard::Sorry] {
+        let lab = with(hazard).await;
+        let mut seen = BTreeSet::new();
+        let mut target = "/".to_owned();
+        for _ in 0..10 {
+            let page = get(&lab, &target).await;
+            assert_eq!(page.status, 200);
+            assert_eq!(page.body, get(&lab, &target).await.body, "{target}");
+            assert!(seen.insert(page.body.clone()), "{target}");
+            let links = super::client::read(&page.text()).links;
+            assert_eq!(links[0], "/", "a link to the home page");
+            target = links[2].clone();
+        }
+    }
+}
