@@ -39,6 +39,8 @@ impl FetchJson {
             "size": record.size,
             "digest": record.digest.map(|digest| format!("sha1:{}", BASE32.encode(&digest))),
             "text_digest": format!("{:016x}", record.text_digest),
+            "language_found": record.language.as_ref().map(|language| &language.code),
+            "language_confidence": record.language.as_ref().map(|language| language.confidence),
             "depth": record.depth,
             "via": record.via,
             "hop": record.hop.letter(),

@@ -170,6 +170,7 @@ mod tests {
             size: 1,
             digest: (digest > 0).then_some([digest; 20]),
             text_digest: text,
+            language: None,
             location: (digest > 0).then_some(Location {
                 volume: 1.into(),
                 offset: time as u64,

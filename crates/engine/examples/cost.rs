@@ -240,6 +240,7 @@ fn record(page: &Pending, now: i64) -> PageRecord {
         size: 20_000,
         digest: Some([7; 20]),
         text_digest: page.key.0,
+        language: None,
         location: Some(Location {
             volume: 1.into(),
             offset: 1_000_000,

@@ -221,6 +221,7 @@ fn record(page: &Pending, now: i64, random: &mut Random) -> PageRecord {
         size: random.next() % 60_000,
         digest: Some(digest),
         text_digest: random.next(),
+        language: None,
         location: Some(Location {
             volume: 12.into(),
             offset: random.next() % (1 << 30),

@@ -50,6 +50,7 @@
 //!     size: 5120,
 //!     digest: None,
 //!     text_digest: 0,
+//!     language: None,
 //!     location: None,
 //!     revisit: false,
 //!     duration_ms: 80,
@@ -88,6 +89,7 @@ pub mod fuzzing;
 pub mod gate;
 pub mod hop;
 mod kill_timer;
+mod language;
 mod links;
 pub mod options;
 pub mod outcome;
@@ -122,9 +124,9 @@ pub use past::{Claim, Claimed, Past};
 pub use postgres::{NodeSettings, Postgres};
 pub use reader::{FrontierReader, PageEntry, PageFilter, QueuedPage, View};
 pub use record::{
-    Absent, Addresses, CheckIn, CheckedIn, Counters, Flags, Lease, Location, NoveltyCounters,
-    Outside, PageRecord, Pending, RecordBatch, RecordCursor, Rediscovered, RobotsFile, Seed,
-    Seeded, SiteFacts, Then, VisitOrder, WindowUpdate,
+    Absent, Addresses, CheckIn, CheckedIn, Counters, Flags, Language, Lease, Location,
+    NoveltyCounters, Outside, PageRecord, Pending, RecordBatch, RecordCursor, Rediscovered,
+    RobotsFile, Seed, Seeded, SiteFacts, Then, VisitOrder, WindowUpdate,
 };
 pub use retry::Retry;
 pub use seed_settings::{SeedSettings, SiteSettings};

@@ -7,8 +7,8 @@
 use aranha_url::PathKey;
 use serde::{Deserialize, Serialize};
 
-use crate::Location;
 use crate::codec::{BlockBuffer, Reader, put_signed, put_str, put_varint};
+use crate::{Language, Location};
 
 /// Data about the last response of a page.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -28,6 +28,8 @@ pub struct Past {
     pub location: Option<Location>,
     /// Media type.
     pub media_type: String,
+    /// See [`crate::PageRecord::language`].
+    pub language: Option<Language>,
     /// Length of the decoded body in bytes.
     pub size: u64,
     /// Entity tag for a conditional request; empty if there was none or the stored version is truncated.
@@ -91,6 +93,7 @@ mod present {
     pub(super) const MODIFIED: u8 = 2;
     pub(super) const TEXT: u8 = 4;
     pub(super) const VISITED: u8 = 8;
+    pub(super) const LANGUAGE: u8 = 16;
 }
 
 impl Past {
@@ -113,6 +116,7 @@ impl Past {
             (self.modified.is_some(), present::MODIFIED),
             (self.text, present::TEXT),
             (self.visited > self.time, present::VISITED),
+            (self.language.is_some(), present::LANGUAGE),
         ] {
             fields |= u8::from(is_present) * bit;
         }
@@ -131,6 +135,9 @@ impl Past {
         }
         if let Some(modified) = self.modified {
             put_signed(text, modified);
+        }
+        if let Some(language) = &self.language {
+            language.put(text);
         }
         put_varint(text, self.history.len() as u64);
         text.extend_from_slice(&self.history);
@@ -160,6 +167,11 @@ impl Past {
         } else {
             None
         };
+        let language = if fields & present::LANGUAGE != 0 {
+            Some(Language::read(text)?)
+        } else {
+            None
+        };
         let length = text.number()?;
         Some(Past {
             time,
@@ -169,6 +181,7 @@ impl Past {
             text: fields & present::TEXT != 0,
             location,
             media_type,
+            language,
             size,
             etag,
             modified,

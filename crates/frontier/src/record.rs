@@ -16,6 +16,7 @@ pub use aranha_volume::Location;
 use crate::blocked::Blocked;
 use crate::gate::LeaseGate;
 pub use crate::hop::Hop;
+pub use crate::language::Language;
 pub use crate::outcome::Outcome;
 pub use crate::past::{Claim, Past};
 
@@ -174,6 +175,8 @@ pub struct PageRecord {
     pub digest: Option<[u8; 20]>,
     /// Hash of the text; 0 if there is none.
     pub text_digest: u64,
+    /// The language of the text, if it was identified.
+    pub language: Option<Language>,
     /// The location of the response in the archive, if it is stored.
     pub location: Option<Location>,
     /// Whether the response is stored as a revisit record, which refers to the payload of an earlier record.

@@ -76,6 +76,7 @@ fn record(page: &Pending) -> PageRecord {
         size: 0,
         digest: None,
         text_digest: 0,
+        language: None,
         location: None,
         revisit: false,
         duration_ms: 0,

@@ -26,12 +26,13 @@
 //!    `format/style_sheet` and `format/plain_text` read style sheets and text. `links` collects the links, and `text`
 //!    builds the readable text (T1, T2, T5).
 //! 5. `text` computes the digest of the text and the sketch that finds near duplicates (D2, D3).
+//! 6. `language` identifies the language of the text (T6).
 //!
 //! [`LinkRewriter`] is not part of that flow. It replaces the links of an archived page for an offline copy.
 //!
 //! **Invariants.** [`read`] never fails and never panics. Faults of a page are listed in [`Page::remarks`]. Time is
-//! linear in the length of the body; memory is bounded by the body and by [`Options`]. There is no I/O, clock or global
-//! state, so the same input gives the same page. URLs are returned as written; the `aranha-url` crate resolves them.
+//! linear in the length of the body; memory is bounded by the body and by [`Options`]. There is no I/O or clock, and no
+//! global state but constant tables, so the same input gives the same page. URLs are returned as written; the `aranha-url` crate resolves them.
 //!
 //! Read [`Page`] first, then `format/mod.rs`.
 
@@ -50,6 +51,7 @@ mod swar;
 mod text;
 
 pub use input::Input;
+pub use language::{FoundLanguage, identify_language, iso_639_3};
 pub use links::{Link, LinkKind};
 pub use media_type::{MediaType, is_script};
 pub use options::Options;
@@ -68,6 +70,10 @@ pub fn read(input: &Input<'_>, options: &Options) -> Page {
         page.language = input
             .content_language
             .and_then(|value| language::parse_tag(value.as_bytes()));
+    }
+    if options.identify_language {
+        let declared = page.language.as_deref();
+        page.language_found = identify_language(&page.text, declared, input.url);
     }
     page
 }

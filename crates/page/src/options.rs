@@ -16,6 +16,9 @@ pub struct Options {
     pub scripts: bool,
     /// Build the text. If false, [`Page::text`](crate::Page::text) is empty, and the digest of the text is 0.
     pub text: bool,
+    /// Identify the language of the text. Needs `text`. Off by default, because it takes about a tenth of the processor
+    /// time of a crawl (docs/decisions/0016-languages.md).
+    pub identify_language: bool,
     /// Maximum number of links per page. Further links are dropped and counted in a remark. For the entries of a
     /// sitemap the limit is at least 50,000.
     pub max_links: usize,
@@ -40,6 +43,7 @@ impl Default for Options {
             forms: false,
             scripts: false,
             text: true,
+            identify_language: false,
             max_links: 20_000,
             max_text: 4 << 20,
             max_href: 8 << 10,

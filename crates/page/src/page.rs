@@ -1,6 +1,6 @@
 //! The result of [`read`](crate::read): everything about a page that the later steps of a crawl use.
 
-use crate::{Link, MediaType, PageRemark};
+use crate::{FoundLanguage, Link, MediaType, PageRemark};
 
 /// The content of a page. Hrefs are as written; the `aranha-url` crate resolves them against the base.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -16,6 +16,9 @@ pub struct Page {
     /// `<html lang>`; if absent, `<meta http-equiv=content-language>`; if absent, the `Content-Language` header. A list
     /// of languages is ignored.
     pub language: Option<String>,
+    /// The language of the text. `None` if it has fewer than 50 characters or is not in a language, or without
+    /// [`Options::identify_language`](crate::Options::identify_language).
+    pub language_found: Option<FoundLanguage>,
     /// The first `<link rel=canonical>`, as written. It is also in `links`.
     pub canonical: Option<String>,
     /// The first `<base href>`, as written. Links are relative to it, and it is relative to the URL of the page.

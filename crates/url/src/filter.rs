@@ -15,9 +15,10 @@
 //! | `depth<5` | the number of links from a seed is below 5; `<=` `=` `!=` `>=` `>` work too |
 //! | `type:image/*,text/html` | the response has one of these media types; `*` matches any characters |
 //! | `size<10MB` | the decoded body is smaller than 10 MB; the other comparisons work too |
+//! | `language:pt,gl` | the text of the response was identified as one of these languages (ISO 639 codes) |
 //! | `example.org`, `https://a.org/b/*` … | an entry of the black list matches: see [`crate::blacklist`] |
 //!
-//! `type` and `size` are known only after a fetch: [`Filter::matches_response`] tests them, [`Filter::matches`] does not.
+//! `type`, `size` and `language` are known only after a fetch: [`Filter::matches_response`] tests them, [`Filter::matches`] does not.
 //!
 //! `not` binds tighter than `and`, `and` tighter than `or`. Values with spaces or quotes are written in `"…"`.
 //! `parse.rs` parses expressions at start-up. Matching does not allocate.
@@ -83,6 +84,8 @@ enum Predicate {
     MediaType(Vec<String>),
     /// The size of the decoded body in bytes.
     Size(Comparison, u64),
+    /// ISO 639 codes of languages, in lower case.
+    Language(Vec<String>),
     /// An entry of the black list.
     Entry(Box<Blacklist>),
 }
@@ -102,6 +105,8 @@ pub struct Response<'a> {
     pub media_type: &'a str,
     /// Size of the decoded body in bytes.
     pub size: u64,
+    /// ISO 639 code of the language of the text, in lower case; empty if unknown.
+    pub language: &'a str,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -123,7 +128,8 @@ impl Filter {
         })
     }
 
-    /// Whether the URL, found at this depth, satisfies the expression. The tests `type` and `size` are false.
+    /// Whether the URL, found at this depth, satisfies the expression. The tests `type`, `size` and `language` are
+    /// false.
     pub fn matches(&self, url: &CanonUrl, depth: u16) -> bool {
         self.root.holds(Subject {
             url,
@@ -141,13 +147,21 @@ impl Filter {
         })
     }
 
-    /// The name of the first test that needs a response: `type` or `size`. `None` if [`Filter::matches`] is sufficient.
+    /// The name of the first test that needs a response: `type`, `size` or `language`. `None` if
+    /// [`Filter::matches`] is sufficient.
     pub fn response_test(&self) -> Option<&'static str> {
         self.root.find(&|test| match test {
             Predicate::MediaType(_) => Some("type"),
             Predicate::Size(..) => Some("size"),
+            Predicate::Language(_) => Some("language"),
             _ => None,
         })
+    }
+
+    /// Whether the expression has a test on the language.
+    pub fn tests_language(&self) -> bool {
+        let language = |test: &Predicate| matches!(test, Predicate::Language(_)).then_some(());
+        self.root.find(&language).is_some()
     }
 
     /// Whether the expression has a test on the depth.
@@ -232,6 +246,9 @@ impl Predicate {
             }),
             Predicate::Size(comparison, limit) => {
                 response.is_some_and(|response| comparison.holds(response.size, *limit))
+            }
+            Predicate::Language(codes) => {
+                response.is_some_and(|response| codes.iter().any(|code| code == response.language))
             }
             Predicate::Entry(list) => list.url(url).is_some(),
         }
@@ -383,7 +400,11 @@ mod tests {
         let url = Canonicaliser::default().canon(PAGE).expect("valid");
         let check = |filter: &str, media_type: &str, size: u64, expected: bool| {
             let filter = Filter::parse(filter).expect(filter);
-            let response = Response { media_type, size };
+            let response = Response {
+                media_type,
+                size,
+                language: "pt",
+            };
             let matches = filter.matches_response(&url, 1, response);
             assert_eq!(matches, expected, "{filter} {media_type} {size}");
             assert!(filter.response_test().is_some(), "{filter}");
@@ -397,6 +418,10 @@ mod tests {
         check("size<1kB", "text/html", 1000, false);
         check("size >= 1MiB", "text/html", 1 << 20, true);
         check("ext:pdf and size>10", "text/html", 11, true);
+        check("language:PT", "text/html", 11, true);
+        check("language:gl,pt", "text/html", 11, true);
+        check("language:gl", "text/html", 11, false);
+        check("not language:pt", "text/html", 11, false);
         check("ext:zip and size>10", "text/html", 11, false);
         let filter = Filter::parse("type:text/html").expect("valid");
         assert!(!filter.matches(&url, 1), "the type is not known yet");

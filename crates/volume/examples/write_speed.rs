@@ -142,6 +142,7 @@ fn exchange(page: &[u8], number: usize) -> Exchange {
         head_length,
         status: 200,
         media_type: "text/html".to_owned(),
+        language: String::new(),
         truncated: None,
         metadata: [
             ("via", "http://example.org/"),

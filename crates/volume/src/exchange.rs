@@ -37,6 +37,9 @@ pub struct Exchange {
     /// The media type identified from the content; may be empty. Written as `WARC-Identified-Payload-Type` and as
     /// `mime` in the index.
     pub media_type: String,
+    /// ISO 639-3 code of the language of the content; empty if unknown. Written as `WARC-Identified-Content-Language`
+    /// and as `languages` in the index, like Common Crawl.
+    pub language: String,
     /// Reason why the response is incomplete, as in `WARC-Truncated`: `length`, `time`, `disconnect`, `unspecified`.
     pub truncated: Option<&'static str>,
     /// Fields of the metadata record, for example via, hopsFromSeed, fetchTimeMs, outlink.

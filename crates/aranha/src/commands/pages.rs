@@ -19,6 +19,7 @@ Examples:
   aranha pages -c example
   aranha pages -c example --status 4xx
   aranha pages -c example --type application/pdf
+  aranha pages -c example --language pt,gl
   aranha pages -c example --queued
   aranha pages -c example --site www.example.org --history
   aranha pages -c example --json | jq -r 'select(.size > 1000000) | .url'
@@ -41,6 +42,9 @@ pub(crate) struct Arguments {
     /// Only pages with this media type, such as `application/pdf` or `image/*`
     #[arg(long = "type", value_name = "TYPE")]
     media_type: Option<String>,
+    /// Only pages whose text was identified as this language: an ISO 639 code such as pt, or several with commas
+    #[arg(long, value_name = "CODES", value_delimiter = ',')]
+    language: Vec<String>,
     /// Only pages whose last fetch failed: no response, such as a time-out or an unknown host name
     #[arg(long)]
     failed: bool,
@@ -51,7 +55,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     cloaked: bool,
     /// List the pages that wait to be fetched or retried, instead of those that were fetched
-    #[arg(long, conflicts_with_all = ["status", "media_type", "failed", "soft", "cloaked", "history"])]
+    #[arg(long, conflicts_with_all = ["status", "media_type", "language", "failed", "soft", "cloaked", "history"])]
     queued: bool,
     /// List every fetch of a page, not only the newest
     #[arg(long)]
@@ -119,9 +123,16 @@ impl Arguments {
                 .media_type
                 .as_deref()
                 .is_none_or(|pattern| matches_type(&record.media_type, pattern))
+            && self.has_language(record)
             && (!self.failed || has_failed(record.outcome))
             && (!self.soft || record.flags.has(Flags::SOFT_404))
             && (!self.cloaked || record.flags.has(Flags::CLOAKED))
+    }
+
+    fn has_language(&self, record: &PageRecord) -> bool {
+        let found = record.language.as_ref().map(|language| &language.code);
+        let is_found = |code: &String| found.is_some_and(|found| found.eq_ignore_ascii_case(code));
+        self.language.is_empty() || self.language.iter().any(is_found)
     }
 }
 

@@ -34,6 +34,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     // Extract the text even if the configuration switches this off for crawls.
     let options = aranha_page::Options {
         text: true,
+        identify_language: true,
         ..collection.config.page
     };
     let page = stored_page::parse(&stored, &options);
@@ -42,7 +43,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
         output.json(&json!({
             "url": stored.url(), "status": record.outcome.status(), "type": page.media_type.as_str(),
             "charset": page.charset, "title": page.title, "description": page.description,
-            "language": page.language, "text": page.text,
+            "language": page.language,
+            "language_found": page.language_found.map(|found| found.code),
+            "language_confidence": page.language_found.map(|found| found.confidence),
+            "text": page.text,
             "remarks": page.remarks.iter().map(ToString::to_string).collect::<Vec<_>>(),
         }))?;
     } else if page.text.is_empty() {

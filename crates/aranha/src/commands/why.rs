@@ -209,6 +209,10 @@ impl Decisions {
                 parts.push(record.media_type.clone());
                 parts.push(format!("{} bytes", grouped(record.size)));
             }
+            if let Some(language) = &record.language {
+                let (code, confidence) = (&language.code, language.confidence);
+                parts.push(format!("in language {code} ({confidence}%)"));
+            }
             if record.flags.has(Flags::TRUNCATED) {
                 parts.push(self.truncation(record));
             }

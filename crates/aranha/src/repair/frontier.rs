@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use aranha_engine::{Clock, Config, Source, probe_path};
-use aranha_frontier::{Embedded, Flags, Frontier as _, Hop, Outcome, PageRecord, Seed, VisitOrder};
+use aranha_frontier::{
+    Embedded, Flags, Frontier as _, Hop, Language, Outcome, PageRecord, Seed, VisitOrder,
+};
 use aranha_url::{Base, CanonUrl, Canonicaliser};
 use aranha_volume::{ArchiveReader, Location, WarcRecord};
 use data_encoding::BASE32;
@@ -135,6 +137,10 @@ fn page_record(
         size: stored.body_decoded(MAX_DECODED_BODY).len() as u64,
         digest: digest.and_then(|bytes| bytes.try_into().ok()),
         text_digest: page.text_digest,
+        language: page.language_found.map(|found| Language {
+            code: found.code.to_owned(),
+            confidence: found.confidence,
+        }),
         location: Some(location),
         revisit: stored.is_revisit(),
         duration_ms: metadata.duration_ms,

@@ -9,7 +9,7 @@ use crate::outcomes;
 use crate::scripted_site::{ScriptedSite, crawl, links, page, run, status};
 
 /// The answer to a query.
-enum DnsAnswer {
+pub(crate) enum DnsAnswer {
     /// One A record for each address 127.0.0.N, where N is in this list. A query for another type gets no records.
     Loopback(&'static [u8]),
     NoSuchName,
@@ -18,14 +18,14 @@ enum DnsAnswer {
 }
 
 /// A DNS server whose answers are a function of the name.
-struct DnsServer {
+pub(crate) struct DnsServer {
     address: String,
     /// Name and record type of every query, in order.
     queries: Arc<Mutex<Vec<(String, u8)>>>,
 }
 
 impl DnsServer {
-    fn start(script: impl Fn(&str) -> DnsAnswer + Send + 'static) -> Self {
+    pub(crate) fn start(script: impl Fn(&str) -> DnsAnswer + Send + 'static) -> Self {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         let address = socket.local_addr().unwrap().to_string();
         let queries = Arc::new(Mutex::new(Vec::new()));
@@ -66,7 +66,7 @@ impl DnsServer {
     }
 
     /// The command that crawls with this DNS server.
-    fn crawl(&self, folder: &Path, seed: &str) -> Command {
+    pub(crate) fn crawl(&self, folder: &Path, seed: &str) -> Command {
         let mut command = crawl(folder, seed);
         command.args(["--resolver", &self.address, "--scope", "any"]);
         command

@@ -15,6 +15,7 @@ mod faults;
 mod folders;
 mod frontier_files;
 mod keep;
+mod language;
 mod large_bodies;
 mod limits;
 mod listings;

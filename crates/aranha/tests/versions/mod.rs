@@ -129,6 +129,7 @@ pub fn write(folder: &Path, fetches: &[Fetch]) {
             size: fetch.body.len() as u64,
             digest: Some(stored.digest),
             text_digest: page.text_digest,
+            language: None,
             location: Some(stored.location),
             revisit: stored.revisit,
             duration_ms: 5,

@@ -2,7 +2,7 @@
 //! of the two.
 
 use aranha_fetch::{FetchResponse, Fetched, Truncated};
-use aranha_frontier::{Flags, Pending};
+use aranha_frontier::{Flags, Language, Pending};
 use aranha_page::Page;
 use aranha_units::calendar;
 use aranha_url::CanonUrl;
@@ -40,10 +40,18 @@ pub(crate) fn exchange(
         payload: response.payload.clone(),
         status: response.status,
         media_type: media_type.to_owned(),
+        language: String::new(),
         truncated: response.truncated.map(Truncated::as_str),
         metadata,
         not_modified: None,
     }
+}
+
+/// The language as the archive records it; empty if it is unknown.
+pub(super) fn iso_639_3(language: Option<&Language>) -> String {
+    language.map_or_else(String::new, |language| {
+        aranha_page::iso_639_3(&language.code).to_owned()
+    })
 }
 
 /// Makes the metadata record. `modified` is the date in `Last-Modified` if it is plausible (N15). The header as it was

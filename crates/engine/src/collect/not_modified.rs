@@ -7,7 +7,7 @@ use aranha_fetch::{FetchResponse, Fetched};
 use aranha_frontier::Past;
 use aranha_volume::{EarlierVersion, Exchange};
 
-use super::archive_record::{exchange, metadata};
+use super::archive_record::{exchange, iso_639_3, metadata};
 use super::version::Version;
 use super::{FinishedTask, PageResponse};
 
@@ -21,12 +21,14 @@ pub(super) fn not_modified(
 ) -> Exchange {
     let mut past = stored.clone();
     summary.media_type.clone_from(&past.media_type);
+    summary.language.clone_from(&past.language);
     summary.size = past.size;
     summary.digest = Some(past.digest);
     summary.text_digest = if past.text { past.fingerprint } else { 0 };
     let modified = response.last_modified(summary.time);
     let metadata = metadata(&task.page, summary, None, modified, fetched);
     let mut exchange = exchange(&task.url, fetched, response, &summary.media_type, metadata);
+    exchange.language = iso_639_3(summary.language.as_ref());
     exchange.not_modified = Some(EarlierVersion {
         time_ms: past.time,
         digest: past.digest,

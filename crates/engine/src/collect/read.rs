@@ -1,12 +1,12 @@
 //! Reads a response: redirect target, text, links, version, and the exchange that goes to the archive.
 
 use aranha_fetch::{FetchResponse, Fetched};
-use aranha_frontier::{Flags, Outcome};
+use aranha_frontier::{Flags, Language, Outcome};
 use aranha_page::{Input, PageRemark};
 use aranha_volume::Exchange;
 
 use super::FetchedPage;
-use super::archive_record::{exchange, metadata};
+use super::archive_record::{exchange, iso_639_3, metadata};
 use super::not_modified::not_modified;
 use super::robots_directives::robots_directives;
 use super::version::version;
@@ -93,6 +93,10 @@ fn read_body(
     }
     summary.media_type = content.media_type.to_string();
     summary.text_digest = content.text_digest;
+    summary.language = content.language_found.map(|found| Language {
+        code: found.code.to_owned(),
+        confidence: found.confidence,
+    });
     let modified = response.last_modified(summary.time);
     summary.version = version(response, modified, summary, &task.page);
     if response.status == 200 && !content.text.is_empty() {
@@ -127,7 +131,9 @@ fn read_body(
     let (task, summary) = (&page.task, &page.response);
     let metadata = metadata(&task.page, summary, Some(&content), modified, fetched);
     let media_type = &summary.media_type;
-    Some(exchange(&task.url, fetched, response, media_type, metadata))
+    let mut exchange = exchange(&task.url, fetched, response, media_type, metadata);
+    exchange.language = iso_639_3(summary.language.as_ref());
+    Some(exchange)
 }
 
 /// Whether a response is stored. Redirects always are, so that replay finds the pages to which they lead.
@@ -143,6 +149,7 @@ fn is_kept(context: &Context, page: &FetchedPage) -> bool {
         let response = aranha_url::Response {
             media_type: &summary.media_type,
             size: summary.size,
+            language: summary.language.as_ref().map_or("", |found| &found.code),
         };
         keep.matches_response(&task.url, task.page.depth, response)
     })

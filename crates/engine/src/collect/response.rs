@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use aranha_fetch::{Failure, FetchResponse, Fetched, ResponseRemark, Truncated};
-use aranha_frontier::{Flags, Outcome};
+use aranha_frontier::{Flags, Language, Outcome};
 
 use super::version::Version;
 use crate::courtesy::retry_after;
@@ -28,6 +28,8 @@ pub(crate) struct PageResponse {
     pub(crate) digest: Option<[u8; 20]>,
     /// Hash of the text; 0 if there is no text.
     pub(crate) text_digest: u64,
+    /// The language of the text, if it was identified.
+    pub(crate) language: Option<Language>,
     pub(crate) flags: Flags,
     /// The text as the trap check needs it; only for status 200.
     pub(crate) reading: Option<Reading>,
@@ -49,6 +51,7 @@ impl PageResponse {
             size: 0,
             digest: None,
             text_digest: 0,
+            language: None,
             flags: Flags::default(),
             reading: None,
             version: None,

@@ -82,6 +82,7 @@ pub(super) fn version(
             text,
             location: None,
             media_type: summary.media_type.clone(),
+            language: summary.language.clone(),
             size: summary.size,
             etag: etag.to_owned(),
             modified: modified.filter(|_| is_complete),

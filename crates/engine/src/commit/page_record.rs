@@ -109,6 +109,7 @@ fn record(page: Pending, response: PageResponse, verdict: Verdict) -> PageRecord
         size: response.size,
         digest: response.digest,
         text_digest: response.text_digest,
+        language: response.language,
         location: None,
         revisit: false,
         duration_ms: response.duration_ms,

@@ -1,5 +1,8 @@
 //! Values that are derived from other values unless a layer sets them: `fetch.user_agent` and `fetch.from` from product and
-//! contact (N9), the product from `fetch.user_agent`, and `fetch.accept` from the accepted media types (N8).
+//! contact (N9), the product from `fetch.user_agent`, `fetch.accept` from the accepted media types (N8), and
+//! `page.identify_language` from the filters in `crawl.keep` (U12).
+
+use aranha_url::Filter;
 
 use super::{Config, Origin, Origins};
 
@@ -43,6 +46,19 @@ pub(super) fn accept(config: &mut Config, origins: &mut Origins) {
         // Other types have a low weight instead of none, so that a server still sends robots.txt.
         fetch.accept = format!("{},*/*;q=0.1", fetch.media_types.join(","));
         origins.set(ACCEPT, Origin::Derived("fetch.media_types"));
+    }
+}
+
+/// Sets `page.identify_language` if `crawl.keep` tests the language, unless a layer set it.
+pub(super) fn language(config: &mut Config, origins: &mut Origins) {
+    const KEY: &str = "page.identify_language";
+    let tests_language = |text: &String| {
+        // An error in a filter is reported by the check of `crawl.keep`.
+        Filter::parse(text).is_ok_and(|filter| filter.tests_language())
+    };
+    if origins.of(KEY) == Origin::Default && config.crawl.keep.iter().any(tests_language) {
+        config.page.identify_language = true;
+        origins.set(KEY, Origin::Derived("crawl.keep"));
     }
 }
 

@@ -50,6 +50,7 @@ pub(super) fn load(layers: &Layers) -> Result<(Config, Origins), ConfigError> {
         .map_err(|error: toml::de::Error| ConfigError::Layers(error.message().to_owned()))?;
     derive::identity(&mut config, &mut origins);
     derive::accept(&mut config, &mut origins);
+    derive::language(&mut config, &mut origins);
     check::check(&config, &origins)?;
     // The limit for decoded bodies also applies to unpacked sitemaps.
     let decoded = usize::try_from(config.fetch.max_decoded).unwrap_or(usize::MAX);

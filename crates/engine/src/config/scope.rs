@@ -29,7 +29,17 @@ impl Config {
 
     /// The filter that responses must match in order to be stored; `None` if all are stored.
     pub fn keep(&self) -> Result<Option<Filter>, ConfigError> {
-        any_of("crawl.keep", &self.crawl.keep)
+        const KEY: &str = "crawl.keep";
+        let filter = any_of(KEY, &self.crawl.keep)?;
+        let is_identified = self.page.text && self.page.identify_language;
+        if !is_identified && filter.as_ref().is_some_and(Filter::tests_language) {
+            return Err(value_error(
+                KEY,
+                "`language` is not known without page.text and page.identify_language".to_owned(),
+                Some("set both to true, or remove them from the configuration".to_owned()),
+            ));
+        }
+        Ok(filter)
     }
 
     /// The black list, including the entries from files. An address in `crawl.reject` is on the black list too, because

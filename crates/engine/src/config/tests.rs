@@ -351,6 +351,27 @@ fn the_accept_header_follows_the_media_types() {
 }
 
 #[test]
+fn a_filter_by_language_switches_identification_on() {
+    let key = "page.identify_language";
+    let load = |text: &str| {
+        let (_folder, layers) = layers(text);
+        Config::load(&layers)
+            .map(|(config, origins)| (config.page.identify_language, origins.of(key)))
+    };
+    let keep = "[crawl]\nkeep = [\"ext:pdf or language:pt\"]\n";
+    let derived = load(keep).expect("a valid configuration");
+    assert_eq!(derived, (true, Origin::Derived("crawl.keep")));
+    let default = load("[crawl]\nkeep = [\"ext:pdf\"]\n").expect("a valid configuration");
+    assert_eq!(default, (false, Origin::Default));
+    let error =
+        load(&format!("{keep}[page]\nidentify_language = false\n")).expect_err("contradiction");
+    assert!(
+        error.to_string().contains("page.identify_language"),
+        "{error}"
+    );
+}
+
+#[test]
 fn busy_hours_and_time_zones_are_read() {
     let (_folder, layers) = layers(
         "[crawl]\nbusy_hours = \"08:00-20:00\"\n[crawl.time_zones]\npt = \"+01:00\"\n\"example.br\" = \"-03:00\"\n",

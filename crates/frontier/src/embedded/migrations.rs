@@ -13,7 +13,7 @@ type Migration = fn(&Connection) -> Result<(), StoreError>;
 
 const FIRST_RELEASED: i64 = 4;
 /// The migrations from layout 4 to 5, from 5 to 6, and so on.
-const MIGRATIONS: &[Migration] = &[add_hops, add_problems, add_seed_settings];
+const MIGRATIONS: &[Migration] = &[add_hops, add_problems, add_seed_settings, add_languages];
 /// The oldest layout that this program reads without a migration.
 const OLDEST_READABLE: i64 = 4;
 /// The layout that this program writes.
@@ -46,6 +46,13 @@ fn add_seed_settings(db: &Connection) -> Result<(), StoreError> {
     Ok(db.execute_batch(
         "CREATE TABLE seed_settings (site INTEGER PRIMARY KEY, depth INTEGER, every INTEGER, max_every INTEGER)",
     )?)
+}
+
+/// Layout 8 has the tables of layout 7. Its page records and pasts may have a language, which programs for layout 7
+/// cannot read.
+#[expect(clippy::unnecessary_wraps, reason = "every migration has this type")]
+fn add_languages(_: &Connection) -> Result<(), StoreError> {
+    Ok(())
 }
 
 fn apply(db: &Connection, migrations: &[Migration]) -> Result<(), StoreError> {

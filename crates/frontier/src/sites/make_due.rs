@@ -213,6 +213,7 @@ fn finished_page(record: PageRecord, source: u8) -> Pending {
             text: true,
             location: record.location,
             media_type: record.media_type,
+            language: record.language,
             size: record.size,
             claim: source,
             ..Past::default()

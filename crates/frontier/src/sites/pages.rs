@@ -10,7 +10,7 @@ use super::store::Store;
 use super::tables::Tables;
 use crate::codec::{BlockBuffer, Reader, put_signed, put_str, put_varint};
 use crate::store_error::StoreError;
-use crate::{Flags, Hop, Outcome, PageRecord};
+use crate::{Flags, Hop, Language, Outcome, PageRecord};
 
 /// Bits of the byte that says which optional fields are present.
 mod present {
@@ -20,6 +20,7 @@ mod present {
     pub(crate) const REVISIT: u8 = 8;
     pub(crate) const REDIRECT: u8 = 16;
     pub(crate) const NEXT: u8 = 32;
+    pub(crate) const LANGUAGE: u8 = 64;
 }
 
 /// Append a record to a block. `time` is the time of the previous record.
@@ -40,6 +41,7 @@ pub(crate) fn put_record(block: &mut BlockBuffer, record: &PageRecord, time: i64
         (record.revisit, present::REVISIT),
         (record.redirect.is_some(), present::REDIRECT),
         (record.next.is_some(), present::NEXT),
+        (record.language.is_some(), present::LANGUAGE),
     ] {
         if is_present {
             fields |= bit;
@@ -73,6 +75,9 @@ pub(crate) fn put_record(block: &mut BlockBuffer, record: &PageRecord, time: i64
     }
     if let Some(next) = record.next {
         put_signed(text, next.wrapping_sub(record.time));
+    }
+    if let Some(language) = &record.language {
+        language.put(text);
     }
 }
 
@@ -114,6 +119,11 @@ fn read_record(text: &mut Reader<'_>, fixed: &mut Reader<'_>, time: i64) -> Opti
     } else {
         None
     };
+    let language = if fields & present::LANGUAGE != 0 {
+        Some(Language::read(text)?)
+    } else {
+        None
+    };
     Some(PageRecord {
         path,
         key,
@@ -125,6 +135,7 @@ fn read_record(text: &mut Reader<'_>, fixed: &mut Reader<'_>, time: i64) -> Opti
         size,
         digest,
         text_digest,
+        language,
         location,
         revisit: fields & present::REVISIT != 0,
         duration_ms,
@@ -225,6 +236,10 @@ mod tests {
             size: number * 1000,
             digest: number.is_multiple_of(2).then_some([number as u8; 20]),
             text_digest: number % 3,
+            language: (number % 4 > 1).then(|| Language {
+                code: "pt".into(),
+                confidence: number as u8,
+            }),
             location: (number % 4 == 1).then_some(Location {
                 volume: aranha_volume::VolumeId::new(number as u32 % 8, 7),
                 offset: u64::MAX - number,

@@ -84,6 +84,7 @@ pub(crate) fn record(page: &Pending, time: i64, outcome: Outcome) -> PageRecord 
         size: 1000,
         digest: Some([7; 20]),
         text_digest: 5,
+        language: None,
         location: None,
         revisit: false,
         duration_ms: 12,

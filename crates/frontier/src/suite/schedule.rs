@@ -83,6 +83,10 @@ pub(crate) fn a_page_is_revisited_with_its_past(factory: &impl EngineFactory) {
                 length: 5,
             }),
             media_type: "text/html".into(),
+            language: Some(crate::Language {
+                code: "pt".into(),
+                confidence: 97,
+            }),
             size: 1000,
             etag: "W/\"é\"".into(),
             modified: Some(-5),

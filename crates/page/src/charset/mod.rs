@@ -144,7 +144,7 @@ fn charset_parameter(header: &str) -> Option<&str> {
 }
 
 /// The top-level domain of the host, which the detector requires in lower-case ASCII. `None` for an IP address.
-fn top_level_domain(url: &str) -> Option<&[u8]> {
+pub(crate) fn top_level_domain(url: &str) -> Option<&[u8]> {
     let (_, rest) = url.split_once("://")?;
     let authority = rest.split(['/', '?', '#', '\\']).next()?;
     let host = authority.rsplit('@').next()?.split(':').next()?;

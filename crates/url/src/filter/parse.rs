@@ -8,8 +8,9 @@ use crate::blacklist::Blacklist;
 use crate::canonical::Scheme;
 
 /// Names of the predicates, for hints.
-pub(super) const NAMES: [&str; 11] = [
+pub(super) const NAMES: [&str; 12] = [
     "domain", "host", "prefix", "scheme", "path", "query", "ext", "regex", "depth", "type", "size",
+    "language",
 ];
 /// Maximum depth of nested parentheses. It bounds the recursion.
 const DEEPEST: usize = 100;
@@ -388,6 +389,21 @@ impl<'a> FilterParser<'a> {
                         Err(fault(
                             format!("`{item}` is not a media type"),
                             "write for example type:application/pdf or type:image/*",
+                        ))
+                    })
+                    .collect::<Result<_, _>>()?,
+            ),
+            "language" => Predicate::Language(
+                items()
+                    .map(|item| {
+                        if matches!(item.len(), 2 | 3)
+                            && item.bytes().all(|b| b.is_ascii_alphabetic())
+                        {
+                            return Ok(item.to_ascii_lowercase());
+                        }
+                        Err(fault(
+                            format!("`{item}` is not the code of a language"),
+                            "write an ISO 639 code, for example language:pt or language:pt,gl",
                         ))
                     })
                     .collect::<Result<_, _>>()?,

@@ -327,6 +327,7 @@ mod tests {
 
     fn entries(numbers: std::ops::Range<u32>) -> Vec<IndexEntry> {
         let entry = |n: u32| IndexEntry {
+            languages: "".into(),
             url: "http://a/".into(),
             time_ms: 0,
             media_type: "".into(),

@@ -2,7 +2,7 @@
 //! record, except for 304 responses.
 //!
 //! ```text
-//! SURT YYYYMMDDhhmmss {"url": …, "mime": …, "status": …, "digest": …, "length": …, "offset": …, "filename": …}
+//! SURT YYYYMMDDhhmmss {"url": …, "mime": …, "status": …, "digest": …, "length": …, "offset": …, "filename": …, "languages": …}
 //! ```
 //!
 //! An [`IndexEntry`] has the values of a line. The encoder makes the entry while a volume is written. Repair and
@@ -26,6 +26,8 @@ pub(crate) struct IndexEntry {
     pub(crate) url: Arc<str>,
     pub(crate) time_ms: i64,
     pub(crate) media_type: Box<str>,
+    /// `WARC-Identified-Content-Language`; empty if there is none.
+    pub(crate) languages: Box<str>,
     pub(crate) status: Option<u16>,
     /// `WARC-Payload-Digest`.
     pub(crate) digest: Option<Digest>,
@@ -66,6 +68,10 @@ impl IndexEntry {
             url: record.url().unwrap_or_default().into(),
             time_ms: record.time_ms().unwrap_or_default(),
             media_type: media_type(identified, &head),
+            languages: record
+                .header("WARC-Identified-Content-Language")
+                .unwrap_or_default()
+                .into(),
             status: http::status(&head),
             digest,
             revisit,
@@ -98,7 +104,8 @@ impl IndexEntry {
             &self.media_type
         };
         // The JSON names, the digest and the numbers take less than 200 bytes.
-        let strings = key.len() + self.url.len() + media_type.len() + file.len();
+        let strings =
+            key.len() + self.url.len() + media_type.len() + file.len() + self.languages.len();
         let mut line = Vec::with_capacity(strings + 200);
         line.extend_from_slice(key.as_bytes());
         line.push(b' ');
@@ -123,6 +130,10 @@ impl IndexEntry {
         self.offset.put(&mut line);
         line.extend_from_slice(b"\", \"filename\": ");
         quote(file, &mut line);
+        if !self.languages.is_empty() {
+            line.extend_from_slice(b", \"languages\": ");
+            quote(&self.languages, &mut line);
+        }
         line.extend_from_slice(b"}\n");
         String::from_utf8(line).expect("made of strings and ASCII")
     }
@@ -212,6 +223,7 @@ mod tests {
             url: "http://example.org/a?b=\"c\"".into(),
             time_ms: 1_794_764_880_123,
             media_type: "text/html".into(),
+            languages: "".into(),
             status: Some(200),
             digest: Some(digest::sha1(b"")),
             revisit: false,
@@ -227,6 +239,12 @@ mod tests {
             "\"url\": \"http://example.org/a?b=\\\"c\\\"\", \"mime\": \"text/html\", \"status\": \"200\", \
              \"digest\": \"3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ\", \"length\": \"1234\", \"offset\": \"77\", \
              \"filename\": \"x.warc.gz\"}\n"
+        );
+        entry.languages = "por".into();
+        assert!(
+            entry
+                .line("x")
+                .ends_with("\"filename\": \"x\", \"languages\": \"por\"}\n")
         );
         entry.revisit = true;
         entry.status = None;

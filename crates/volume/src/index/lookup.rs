@@ -124,6 +124,7 @@ mod tests {
 
     fn entry(n: u64) -> IndexEntry {
         IndexEntry {
+            languages: "".into(),
             url: format!("http://site{}.example/page/{}", n % 97, n / 3).into(),
             time_ms: 1_794_764_880_000 + n as i64,
             media_type: "text/html".into(),

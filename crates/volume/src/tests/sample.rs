@@ -50,6 +50,7 @@ pub(crate) fn page(number: u32) -> Exchange {
         payload: Bytes::from(payload),
         status: 200,
         media_type: "text/html".to_owned(),
+        language: "por".to_owned(),
         truncated: None,
         metadata: [("hopsFromSeed", "L")].into_iter().collect(),
         not_modified: None,

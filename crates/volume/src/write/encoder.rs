@@ -237,6 +237,10 @@ impl Encoder {
         if !media_type.is_empty() {
             self.field("WARC-Identified-Payload-Type", &*media_type);
         }
+        if !exchange.language.is_empty() {
+            let language = field_value(&exchange.language);
+            self.field("WARC-Identified-Content-Language", &*language);
+        }
         if let Some(reason) = exchange.truncated {
             self.field("WARC-Truncated", &*field_value(reason));
         }
@@ -346,6 +350,7 @@ fn index_entry(draft: &Draft<'_>, length: u64) -> IndexEntry {
         url: draft.url.clone(),
         time_ms: calendar::in_range(exchange.time_ms),
         media_type: entry::media_type(&field_value(&exchange.media_type), head),
+        languages: field_value(&exchange.language).into(),
         status: http::status(head).or_else(|| (exchange.status != 0).then_some(exchange.status)),
         digest: draft.stored_digest(),
         revisit: draft.revisit.is_some(),

@@ -37,6 +37,7 @@ pub fn exchange(path: &str, headers: &[&str], body: &[u8], payload: &[u8]) -> Ex
         payload: Bytes::copy_from_slice(payload),
         status: 200,
         media_type: "text/html".to_owned(),
+        language: String::new(),
         truncated: None,
         metadata: [
             ("via", "http://www.example.org/"),
