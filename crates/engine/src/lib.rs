@@ -53,7 +53,7 @@ pub use collection::files::replace as replace_file;
 pub use config::Config;
 pub use limits::load::Caps;
 pub use node::stop::{CrawlLimit, Reason, Stop};
-pub use node::{EngineError, Node, Summary};
+pub use node::{EngineError, Node, Role, Summary};
 pub use reread::LinkRules;
 pub use signals::{Signal, Source, signal};
 pub use status::collection_status::Status;

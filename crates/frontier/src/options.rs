@@ -5,6 +5,8 @@ use std::time::Duration;
 use aranha_units::{duration, size};
 use serde::{Deserialize, Serialize};
 
+use crate::FrontierUrl;
+
 /// Policy for links to other sites (F5; Viuva Negra 5.3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -23,6 +25,9 @@ pub enum External {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
+    /// Address of a frontier that several nodes share: `postgres://USER@HOST/DATABASE?schema=NAME`. Empty: the frontier is in
+    /// the folder of the collection.
+    pub url: FrontierUrl,
     /// Name of this node, for people; empty for the name of the machine.
     pub node: String,
     /// Time without renewal after which a lease expires and the site can be leased again.
@@ -48,6 +53,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Options {
         Options {
+            url: FrontierUrl::Unset,
             node: String::new(),
             lease: Duration::from_mins(5),
             window: 256,

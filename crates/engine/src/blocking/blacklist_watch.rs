@@ -76,6 +76,14 @@ impl BlacklistWatch {
         }
     }
 
+    /// The contents of the file; empty if it does not exist.
+    pub(crate) fn read(&self) -> Result<String, BlacklistWatchError> {
+        match fs::read_to_string(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+            text => text.map_err(|source| self.file(source)),
+        }
+    }
+
     /// Announces that entries were added to the scope. Must be called while the scope is locked, so that a visit that
     /// sees the entries also sees the new generation.
     pub(crate) fn raise_generation(&self) {

@@ -115,6 +115,8 @@ pub struct ConfigEntry {
 pub struct Layers {
     /// The profile from the command line. `None`: the last file that names a profile decides.
     pub profile: Option<String>,
+    /// The settings that the nodes of a crawl share: the text of a configuration file, below all files.
+    pub shared: Option<String>,
     /// Configuration files; a later one overrides an earlier one. A missing file is an error.
     pub files: Vec<PathBuf>,
     /// Values from the command line.
@@ -145,6 +147,11 @@ impl Config {
     /// later crawls use the same configuration.
     pub fn show_own(&self, origins: &Origins) -> String {
         show::own(self, origins)
+    }
+
+    /// The settings of this crawl that all its nodes share: like [`Config::show_own`], without what belongs to one machine.
+    pub fn show_shared(&self, origins: &Origins) -> String {
+        show::shared(self, origins)
     }
 
     /// The keys from files and flags whose values contain secrets. [`Config::show`] hides the secrets, and

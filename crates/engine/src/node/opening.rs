@@ -13,7 +13,8 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::context::{Context, Control, CrawlPolicy, Network, Reports, Storage, Watchers};
-use super::{EngineError, Node};
+use super::sharing::Sharing;
+use super::{EngineError, Node, Role};
 use crate::blocking::blacklist_watch::BlacklistWatch;
 use crate::collection::Collection;
 use crate::collection::{census, dns_cache};
@@ -43,7 +44,7 @@ impl Node {
         world: &World,
         collection: &Collection,
         config: Config,
-        frontier: Box<dyn Frontier>,
+        mut frontier: Box<dyn Frontier>,
         resumed: bool,
         stop: Stop,
     ) -> Result<Self, EngineError> {
@@ -51,6 +52,7 @@ impl Node {
         let counters = Arc::new(LiveCounters::default());
         let canon = Canonicaliser::new(config.url.clone());
         let blacklist = config.blacklist()?;
+        let sharing = Sharing::start(frontier.as_mut(), collection)?;
         let scope = scope(&config, &canon, &frontier.seeds()?)?;
         let fetch = aranha_fetch::Options {
             limit_rate: config.crawl.limit_rate,
@@ -59,6 +61,7 @@ impl Node {
         };
         let web = world.web(fetch, blacklist)?;
         let mut volume = config.volume.clone();
+        volume.node = sharing.as_ref().map_or(0, |sharing| sharing.folder);
         volume.warcinfo = warcinfo(&config, &web);
         let (archive, repairs) = world.archive(collection.root(), volume)?;
         let log = CrawlLog::open(&collection.crawl_log())
@@ -96,6 +99,7 @@ impl Node {
                 archive,
                 submissions,
                 committing,
+                is_node: sharing.is_some(),
             },
             watchers: Watchers {
                 wildcard_domains: WildcardDomains::default(),
@@ -160,6 +164,8 @@ impl Node {
             progress: world.is_real().then(|| collection.progress()),
             reread,
             reload_interval: world.reload_interval(),
+            sharing,
+            role: Role::default(),
             repairs,
             notices: Some(notices_receiver),
             _watchers: watchers,

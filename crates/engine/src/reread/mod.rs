@@ -11,10 +11,11 @@
 mod link_rules;
 mod site_links;
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use aranha_frontier::{FrontierError, RecordCursor};
+use aranha_frontier::{FrontierError, PageRecord, RecordCursor};
 use aranha_volume::ArchiveReader;
 
 use self::site_links::SiteReader;
@@ -101,6 +102,14 @@ impl Reread {
         let Ok(archive) = ArchiveReader::open(&self.root) else {
             return Ok(Some(progress));
         };
+        // A node of a crawl has the pages that it fetched itself. It reads only these.
+        let volumes = archive.volumes().unwrap_or_default();
+        let is_node = context.storage.is_node;
+        if is_node && volumes.is_empty() {
+            return Ok(Some(progress));
+        }
+        let own: HashSet<u32> = volumes.iter().map(|volume| volume.id.node()).collect();
+        let own = Arc::new(own);
         let archive = Arc::new(archive);
         let mut cursor = RecordCursor::default();
         let mut site: Option<SiteReader> = None;
@@ -131,9 +140,16 @@ impl Reread {
                 _ => SiteReader::new(&batch),
             };
             let (context_, archive_) = (Arc::clone(context), Arc::clone(&archive));
+            let own = Arc::clone(&own);
             let (reader, key, found) = tokio::task::spawn_blocking(move || {
                 let key = batch.site;
-                let found = reader.read(&context_, &archive_, batch.records);
+                let mut records = batch.records;
+                let is_own = |record: &PageRecord| {
+                    let folder = record.location.map(|location| location.volume.node());
+                    folder.is_none_or(|folder| own.contains(&folder))
+                };
+                records.retain(|record| !is_node || is_own(record));
+                let found = reader.read(&context_, &archive_, records);
                 (reader, key, found)
             })
             .await

@@ -21,8 +21,11 @@ use std::time::Duration;
 use rustix::time::{ClockId, clock_gettime};
 
 use super::Postgres;
-use super::connection::{Address, Connection};
+use super::address::Address;
+use super::connection::Connection;
+use super::members;
 use super::tables::{COLUMNS, PostgresTables};
+use crate::shared::NodeReport;
 use crate::store_error::StoreError;
 
 /// The time of the database in unix milliseconds, as an SQL expression.
@@ -46,7 +49,11 @@ pub(super) struct Heartbeat {
 }
 
 impl Heartbeat {
-    pub(super) fn start(address: Address, ttl: Duration) -> Result<Heartbeat, StoreError> {
+    pub(super) fn start(
+        address: Address,
+        ttl: Duration,
+        report: Arc<NodeReport>,
+    ) -> Result<Heartbeat, StoreError> {
         let (node, deadline) = (Arc::new(AtomicI64::new(0)), Arc::new(AtomicI64::new(0)));
         let (stop, stopped) = channel();
         let connection = Connection::new(address)?;
@@ -56,7 +63,7 @@ impl Heartbeat {
             .spawn(move || {
                 while stopped.recv_timeout(ttl / 8) == Err(RecvTimeoutError::Timeout) {
                     let (node, begun) = (shared_node.load(SeqCst), boot_time());
-                    match renew(&connection, node, ttl) {
+                    match renew(&connection, node, ttl, &report) {
                         Ok(true) => shared_deadline.store(begun + usable(ttl), SeqCst),
                         // The next transaction finds out that the node was declared dead.
                         Ok(false) => {}
@@ -98,13 +105,17 @@ fn usable(ttl: Duration) -> i64 {
 }
 
 /// Move the expiry of a node forward. Returns false if it was declared dead.
-fn renew(connection: &Connection, node: i64, ttl: Duration) -> Result<bool, StoreError> {
+fn renew(
+    connection: &Connection,
+    node: i64,
+    ttl: Duration,
+    report: &NodeReport,
+) -> Result<bool, StoreError> {
     if node == 0 {
         return Ok(false);
     }
     connection.open()?;
-    let sql = format!("UPDATE nodes SET expires = {NOW} + $2 WHERE node = $1 AND alive");
-    Ok(connection.run(&sql, &[&node, &(ttl.as_millis() as i64)])? == 1)
+    members::renew(connection, node, ttl.as_millis() as i64, report)
 }
 
 impl Postgres {
@@ -120,6 +131,7 @@ impl Postgres {
         let ttl = self.settings.ttl;
         let node = tables.number(&sql, &[&self.settings.node, &(ttl.as_millis() as i64)])?;
         tables.node.set(node);
+        self.describe()?;
         self.heartbeat.node.store(node, SeqCst);
         self.heartbeat.deadline.store(begun + usable(ttl), SeqCst);
         tracing::info!(node, name = self.settings.node, "node registered");
@@ -136,13 +148,20 @@ impl Postgres {
         let Some(row) = tables.connection.first(&sql, &[&tables.node.get()])? else {
             return Ok(false);
         };
-        let dead: i64 = row.try_get(0)?;
+        self.bury(now, row.try_get(0)?)?;
+        Ok(true)
+    }
+
+    /// Declare a node dead, and give its sites back. Returns the number of sites.
+    pub(super) fn bury(&mut self, now: i64, dead: i64) -> Result<u64, StoreError> {
+        let tables = &self.core.store.tables;
         let sql = "UPDATE nodes SET alive = false WHERE node = $1";
         tables.connection.run(sql, &[&dead])?;
         let sites = tables.sites_of(dead)?;
         tracing::warn!(node = dead, sites = sites.len(), "a node is dead");
         // The node may have sent a request to any of its sites just before it ended.
         let free = now + self.settings.pause.as_millis() as i64;
+        let count = sites.len() as u64;
         for before in sites {
             let mut row = before.clone();
             row.lease = None;
@@ -150,7 +169,7 @@ impl Postgres {
             row.schedule(now, self.core.store.horizon);
             self.core.save(&before, &row)?;
         }
-        Ok(true)
+        Ok(count)
     }
 }
 

@@ -1,5 +1,5 @@
 //! A private PostgreSQL server for the tests of one process: in a temporary folder, on a unix socket, with a schema for
-//! each test.
+//! each test. Only tests depend on this crate.
 
 use std::io;
 use std::os::unix::process::CommandExt as _;
@@ -22,7 +22,7 @@ rm -rf "$1"
 
 /// A running server.
 #[derive(Debug)]
-pub(crate) struct Cluster {
+struct Cluster {
     folder: PathBuf,
     /// Its standard input stays open as long as the server is needed.
     _server: Mutex<Child>,
@@ -31,10 +31,46 @@ pub(crate) struct Cluster {
 
 static CLUSTER: LazyLock<Cluster> = LazyLock::new(|| Cluster::start().expect("PostgreSQL starts"));
 
-/// The address of a new schema on the server of this process.
-pub(crate) fn new_address() -> String {
+/// A role that must log in with a password. It does not exist until a test creates it.
+pub const ROLE_WITH_PASSWORD: &str = "with_password";
+
+/// The address of a new schema on the server of this process. The role may do everything and needs no password.
+pub fn new_address() -> String {
     let number = CLUSTER.schemas.fetch_add(1, Relaxed);
-    CLUSTER.address(&format!("test_{number}"))
+    CLUSTER.address("aranha", &format!("test_{number}"))
+}
+
+/// The address of the schema for another role.
+pub fn address_for(role: &str, schema: &str) -> String {
+    CLUSTER.address(role, schema)
+}
+
+/// Runs SQL statements. Returns what psql prints, without headers.
+///
+/// # Panics
+///
+/// If a statement fails.
+pub fn sql(statements: &str) -> String {
+    let programs = programs().expect("PostgreSQL is installed");
+    let mut psql = Command::new(programs.join("psql"));
+    psql.args([
+        "-X",
+        "-q",
+        "-A",
+        "-t",
+        "-v",
+        "ON_ERROR_STOP=1",
+        "-U",
+        "aranha",
+        "-d",
+        "postgres",
+        "-h",
+    ]);
+    psql.arg(&CLUSTER.folder).args(["-c", statements]);
+    let output = psql.stdin(Stdio::null()).output().expect("psql runs");
+    let problem = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{statements}: {problem}");
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
 impl Cluster {
@@ -59,6 +95,11 @@ impl Cluster {
         if !output.status.success() {
             return Err(io::Error::other(String::from_utf8_lossy(&output.stderr)));
         }
+        // The first line that fits counts.
+        let rules = folder.join("data/pg_hba.conf");
+        let trust = std::fs::read_to_string(&rules)?;
+        let password = format!("local all {ROLE_WITH_PASSWORD} scram-sha-256\n");
+        std::fs::write(&rules, password + &trust)?;
         let mut run = as_user(Command::new("sh"), user);
         run.arg("-c").arg(RUN).arg(&programs).arg(&folder);
         let server = run.stdin(Stdio::piped()).stdout(Stdio::null()).spawn()?;
@@ -92,9 +133,9 @@ impl Cluster {
         }
     }
 
-    fn address(&self, schema: &str) -> String {
+    fn address(&self, role: &str, schema: &str) -> String {
         let host = self.folder.display().to_string().replace('/', "%2F");
-        format!("postgres://aranha@{host}/postgres?schema={schema}")
+        format!("postgres://{role}@{host}/postgres?schema={schema}")
     }
 }
 
