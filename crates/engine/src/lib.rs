@@ -46,7 +46,10 @@ mod visit;
 mod world;
 
 pub use aranha_fetch::is_private_host;
-pub use blocking::blacklist_watch::{append as add_to_blacklist, remove as remove_from_blacklist};
+pub use blocking::blacklist_watch::{
+    append as add_to_blacklist, remove as remove_from_blacklist,
+    with_entries as with_blacklist_entries, without_entries as without_blacklist_entries,
+};
 pub use clock::Clock;
 pub use collection::Collection;
 pub use collection::files::replace as replace_file;

@@ -33,6 +33,9 @@ pub struct Options {
     /// Time without renewal after which a lease expires and the site can be leased again.
     #[serde(with = "duration")]
     pub lease: Duration,
+    /// Time without a sign of life after which a node of a shared frontier counts as dead, and its sites are given to others.
+    #[serde(with = "duration")]
+    pub node_timeout: Duration,
     /// Maximum number of pages in a window, for each concurrent request of the visit.
     pub window: usize,
     /// Policy for links to other sites.
@@ -56,6 +59,7 @@ impl Default for Options {
             url: FrontierUrl::Unset,
             node: String::new(),
             lease: Duration::from_mins(5),
+            node_timeout: Duration::from_mins(1),
             window: 256,
             external_links: External::DeepLink,
             run_links: 1_000_000,

@@ -12,9 +12,10 @@ use crate::collection;
 use crate::commands::seed_list;
 use crate::display::grouped;
 use crate::error::{CommandError, ExitStatus};
+use crate::frontier_access::{self, Opened};
 use crate::output::{Output, counted, message};
 use crate::shared_args::{CREATED_IF_MISSING, CollectionArg, JsonObjectArg};
-use crate::{input, session, settings};
+use crate::{input, session};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -107,7 +108,7 @@ fn add_seeds(
     options: SeedOptions,
     json: bool,
 ) -> Result<ExitStatus, CommandError> {
-    let config = settings::of_collection(collection)?;
+    let Opened { config, .. } = frontier_access::configuration(collection)?;
     let canon = Canonicaliser::new(config.url.clone());
     let mut urls = Vec::with_capacity(texts.len());
     let mut refused = 0_u64;
@@ -128,14 +129,19 @@ fn add_seeds(
             ),
         );
     }
-    session::check_frontier(&collection.folder)?;
-    collection::create(&collection.folder)?;
     let now = Clock::new().now();
-    let mut frontier = match Embedded::open(&collection.folder, config.frontier) {
-        Err(FrontierError::Locked { .. }) if options.now => {
-            return signal_running_crawl(collection, &urls, now, json);
+    let mut frontier: Box<dyn Frontier> = match frontier_access::shared_writer(&config)? {
+        Some(frontier) => Box::new(frontier),
+        None => {
+            session::check_frontier(&collection.folder)?;
+            collection::create(&collection.folder)?;
+            match Embedded::open(&collection.folder, config.frontier) {
+                Err(FrontierError::Locked { .. }) if options.now => {
+                    return signal_running_crawl(collection, &urls, now, json);
+                }
+                opened => Box::new(opened?),
+            }
         }
-        opened => opened?,
     };
     let seeds: Vec<_> = urls.iter().map(Seed::of).collect();
     let seeded = frontier.seed(now, &seeds)?;

@@ -18,7 +18,7 @@ use crate::error::CommandError;
 use crate::stored_page::{self, MAX_DECODED_BODY};
 
 /// The records of one volume by the name of the site, with the origin of the newest record.
-type Sites = BTreeMap<String, (String, Vec<PageRecord>)>;
+pub(crate) type Sites = BTreeMap<String, (String, Vec<PageRecord>)>;
 
 /// Fills an empty frontier. Returns the number of pages.
 pub(super) fn rebuild(
@@ -26,11 +26,40 @@ pub(super) fn rebuild(
     config: &Config,
     frontier: &mut Embedded,
 ) -> Result<u64, CommandError> {
+    let mut seeds = Vec::new();
+    each_volume(folder, config, &|_| true, |sites, found_seeds| {
+        seeds.extend(found_seeds);
+        for (site, (origin, records)) in sites {
+            frontier.restore(&site, &origin, &records)?;
+        }
+        Ok(())
+    })?;
+    let now = Clock::new().now();
+    frontier.seed(now, &seeds)?;
+    let order = VisitOrder {
+        source: Source::User as u8,
+        unconditional: true,
+        max_age: 0,
+    };
+    frontier.make_all_due(now, &order)?;
+    // The user did not give this order, so `--again` must not continue it.
+    frontier.end_order()?;
+    Ok(frontier.status(now)?.pages.known)
+}
+
+/// Makes page records of the stored responses, and calls `use_sites` for each volume with these records and the seeds among
+/// them. `is_wanted` selects responses by their location.
+pub(crate) fn each_volume(
+    folder: &Path,
+    config: &Config,
+    is_wanted: &dyn Fn(Location) -> bool,
+    mut use_sites: impl FnMut(Sites, Vec<Seed>) -> Result<(), CommandError>,
+) -> Result<(), CommandError> {
     let reader = ArchiveReader::open(folder).map_err(|error| volume_error(&error))?;
     let canon = Canonicaliser::new(config.url.literal());
-    let mut seeds = Vec::new();
     for volume in reader.volumes().map_err(|error| volume_error(&error))? {
         let mut sites = Sites::new();
+        let mut seeds = Vec::new();
         // The metadata record of a page follows its response. Only pages of the frontier have one.
         let mut response: Option<(String, CanonUrl, Location, WarcRecord)> = None;
         let read = reader.for_each_record(&volume, |location, record| match record.kind() {
@@ -43,6 +72,7 @@ pub(super) fn rebuild(
                 let of = record.header("WARC-Concurrent-To");
                 if let Some((id, url, location, stored)) = response.take()
                     && of == Some(id.as_str())
+                    && is_wanted(location)
                     && url.path() != probe_path(url.site_key())
                 {
                     let metadata = Metadata::read(record);
@@ -59,21 +89,9 @@ pub(super) fn rebuild(
             _ => {}
         });
         read.map_err(|error| volume_error(&error))?;
-        for (site, (origin, records)) in sites {
-            frontier.restore(&site, &origin, &records)?;
-        }
+        use_sites(sites, seeds)?;
     }
-    let now = Clock::new().now();
-    frontier.seed(now, &seeds)?;
-    let order = VisitOrder {
-        source: Source::User as u8,
-        unconditional: true,
-        max_age: 0,
-    };
-    frontier.make_all_due(now, &order)?;
-    // The user did not give this order, so `--again` must not continue it.
-    frontier.end_order()?;
-    Ok(frontier.status(now)?.pages.known)
+    Ok(())
 }
 
 /// The fields of a page's metadata record.

@@ -125,7 +125,10 @@ mod tests {
         fs::write(&one_file, "# mine\na.example  # spam\n").unwrap();
         assert!(!exchange(&one, &mut shared));
         assert!(!exchange(&two, &mut shared));
-        assert_eq!(fs::read_to_string(&two_file).unwrap(), "a.example  # spam\n");
+        assert_eq!(
+            fs::read_to_string(&two_file).unwrap(),
+            "a.example  # spam\n"
+        );
         fs::write(&two_file, "a.example  # spam\nb.example").unwrap();
         exchange(&two, &mut shared);
         exchange(&one, &mut shared);

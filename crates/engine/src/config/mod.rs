@@ -160,6 +160,12 @@ impl Config {
         show::secret_keys(self, origins)
     }
 
+    /// The text of a configuration file with the shared frontier of this configuration, without a password. Other values and
+    /// comments are kept. `None` if the section `[frontier]` of the text cannot be extended.
+    pub fn with_frontier(&self, text: &str) -> Option<String> {
+        edit::set_text(text, "frontier", "url", &self.frontier.url.to_string())
+    }
+
     /// The text of a configuration file with the filters `crawl.accept`, `crawl.reject` and `crawl.keep` of this configuration.
     /// Other values and comments are kept. `None` if the section `[crawl]` of the text cannot be extended.
     pub fn with_filters(&self, text: &str) -> Option<String> {

@@ -15,6 +15,7 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use aranha_frontier::shared::LINK_RULES;
 use aranha_frontier::{FrontierError, PageRecord, RecordCursor};
 use aranha_volume::ArchiveReader;
 
@@ -83,6 +84,20 @@ impl Reread {
                 Some(_) => {}
                 None => return Ok(()),
             }
+        }
+        if context.storage.is_node
+            && let Ok(text) = self.rules.text()
+        {
+            // For commands that have no folder of the crawl.
+            frontier
+                .persist(move |frontier| {
+                    let change = &mut |before: &str| (before != text).then(|| text.clone());
+                    let shared = frontier.shared();
+                    shared.map_or(Ok(()), |shared| {
+                        shared.change_text(LINK_RULES, change).map(drop)
+                    })
+                })
+                .await?;
         }
         if let Err(error) = self.rules.save(&self.file) {
             // The next crawl then reads the pages again, which is slow but not wrong.
