@@ -172,7 +172,13 @@ fn nodes_json(nodes: &[NodeEntry]) -> Value {
     json!({
         "running": !nodes.is_empty(),
         "nodes": nodes.len(),
+        "process": null,
         "started": started.map(calendar::rfc3339),
+        "ended": null,
+        "reason": null,
+        "killed": false,
+        "seconds": null,
+        "waits_for": null,
         "pages": nodes.iter().map(|node| node.pages).sum::<u64>(),
         "pages_per_second": nodes.iter().map(|node| node.pages_per_second).sum::<f64>(),
     })

@@ -239,7 +239,7 @@ async fn four_nodes_fetch_every_page_once() {
     let cluster = Cluster::start().await;
     cluster.begin("40ms").await;
     let names = ["n1", "n2", "n3", "n4"];
-    let nodes = names.map(|name| cluster.start_node(name, &["--idle-exit"]));
+    let nodes = names.map(|name| cluster.start_node(name, &["--idle-exit", "--sites", "3"]));
     end_all(nodes, 0).await;
     assert_eq!(cluster.answered(), expected(&cluster.lab));
     assert_eq!(cluster.fetched_twice(), []);
@@ -253,14 +253,14 @@ async fn four_nodes_fetch_every_page_once() {
     let pages = cluster.read_json(&["pages"]);
     let volumes: BTreeSet<_> = pages
         .iter()
-        .filter_map(|page| page["volume_id"].as_str())
+        .filter_map(|page| page["archive"]["volume_id"].as_str())
         .collect();
     let folders: BTreeSet<_> = volumes
         .iter()
         .filter_map(|id| id.split('.').next())
         .collect();
     assert!(folders.len() >= 3, "most nodes fetched pages: {volumes:?}");
-    let mut own = 0;
+    let (mut own, mut totals) = (0, BTreeSet::new());
     for name in ["lead", "n1", "n2", "n3", "n4"] {
         let mut check = aranha();
         check
@@ -268,13 +268,12 @@ async fn four_nodes_fetch_every_page_once() {
             .arg(cluster.folder(name));
         let report: Value = serde_json::from_str(&printed(&run(&mut check))).unwrap();
         assert_eq!(report["faults"], Value::Array(Vec::new()), "{name}");
-        own += report["pages"].as_u64().unwrap();
+        let pages = report["pages"].as_u64().unwrap();
+        own += pages;
+        totals.insert(pages + report["pages_elsewhere"].as_u64().unwrap());
     }
-    let stored = pages
-        .iter()
-        .filter(|page| page["volume_id"].is_string())
-        .count();
-    assert_eq!(own, stored as u64);
+    // Each stored response is in exactly one folder.
+    assert_eq!(totals.into_iter().collect::<Vec<_>>(), [own]);
     // A page of another node is not missing.
     let of_node = |name: &str| {
         let file = std::fs::read_to_string(cluster.folder(name).join("node.toml")).unwrap();
@@ -285,7 +284,7 @@ async fn four_nodes_fetch_every_page_once() {
     let is_of = |page: &&Value, prefix: &str| {
         let is_text = page["media_type"].as_str() == Some("text/html");
         is_text
-            && page["volume_id"]
+            && page["archive"]["volume_id"]
                 .as_str()
                 .is_some_and(|id| id.starts_with(prefix))
     };
@@ -345,8 +344,8 @@ async fn the_pages_of_a_killed_node_are_fetched_by_others() {
 async fn a_node_drains_and_another_leaves_on_ctrl_c() {
     let cluster = Cluster::start().await;
     cluster.begin("200ms").await;
-    let mut drained = cluster.start_node("drained", &["--set", "crawl.quantum=1s"]);
-    let mut stopped = cluster.start_node("stopped", &[]);
+    let mut drained = cluster.start_node("drained", &["--sites", "3", "--set", "crawl.quantum=1s"]);
+    let mut stopped = cluster.start_node("stopped", &["--sites", "3"]);
     cluster
         .until("both nodes are at work", |cluster| {
             let nodes = cluster.read_json(&["nodes"]);
@@ -388,7 +387,7 @@ async fn a_node_drains_and_another_leaves_on_ctrl_c() {
 async fn a_blocked_site_is_blocked_on_all_nodes() {
     let cluster = Cluster::start().await;
     cluster.begin("300ms").await;
-    let nodes = ["n1", "n2"].map(|name| cluster.start_node(name, &[]));
+    let nodes = ["n1", "n2"].map(|name| cluster.start_node(name, &["--sites", "3"]));
     cluster
         .until("both nodes are at work", |cluster| {
             let nodes = cluster.read_json(&["nodes"]);
@@ -438,7 +437,7 @@ async fn a_new_seed_reaches_a_node_that_waits() {
     let seeds = cluster.lab.seeds();
     let mut command =
         support::crawl_from(&seeds[..1], &cluster.lab, &cluster.folder("lead"), "1ms");
-    command.args(["--scope", "page", "--frontier", &cluster.address]);
+    command.args(["--set", "crawl.scope=page", "--frontier", &cluster.address]);
     assert_status(&finish(command).await, 0);
     let mut node = cluster.start_node("n1", &[]);
     cluster
