@@ -275,35 +275,31 @@ async fn four_nodes_fetch_every_page_once() {
     // Each stored response is in exactly one folder.
     assert_eq!(totals.into_iter().collect::<Vec<_>>(), [own]);
     // A page of another node is not missing.
-    let of_node = |name: &str| {
+    let page = pages.iter().find(|page| {
+        let is_full = page["status"] == 200 && page["type"] == "text/html";
+        is_full && page["archive"]["volume_id"].is_string()
+    });
+    let page = page.expect("pages were fetched");
+    let (number, _) = page["archive"]["volume_id"]
+        .as_str()
+        .unwrap()
+        .split_once('.')
+        .unwrap();
+    let is_owner = |name: &&str| {
         let file = std::fs::read_to_string(cluster.folder(name).join("node.toml")).unwrap();
-        let number = file.lines().find_map(|line| line.strip_prefix("folder = "));
-        format!("n{}.", number.unwrap())
+        file.contains(&format!("folder = {}\n", &number[1..]))
     };
-    let (one, two) = (of_node("n1"), of_node("n2"));
-    let is_of = |page: &&Value, prefix: &str| {
-        let is_text = page["media_type"].as_str() == Some("text/html");
-        is_text
-            && page["archive"]["volume_id"]
-                .as_str()
-                .is_some_and(|id| id.starts_with(prefix))
-    };
-    let other = pages
-        .iter()
-        .find(|page| is_of(page, &two))
-        .expect("n2 has pages");
-    let mut text = aranha();
-    text.args(["cat", other["url"].as_str().unwrap(), "-c"])
-        .arg(cluster.folder("n1"));
-    assert_error(&run(&mut text), 1, "is stored by n2 in volume");
-    let mine = pages
-        .iter()
-        .find(|page| is_of(page, &one))
-        .expect("n1 has pages");
-    let mut text = aranha();
-    text.args(["cat", mine["url"].as_str().unwrap(), "-c"])
-        .arg(cluster.folder("n1"));
-    assert_status(&run(&mut text), 0);
+    for name in ["lead", "n1", "n2", "n3", "n4"] {
+        let mut cat = aranha();
+        cat.args(["cat", page["url"].as_str().unwrap(), "-c"])
+            .arg(cluster.folder(name));
+        let output = run(&mut cat);
+        if is_owner(&name) {
+            assert_status(&output, 0);
+        } else {
+            assert_error(&output, 1, &format!("in volume {number}.0000"));
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
