@@ -99,13 +99,19 @@ pub(crate) fn writer(
     collection: &CollectionArg,
     config: &Config,
 ) -> Result<Box<dyn Frontier>, CommandError> {
-    match shared_writer(config)? {
-        Some(frontier) => Ok(Box::new(frontier)),
-        None => Ok(Box::new(Embedded::open(
-            &collection.folder,
-            config.frontier.clone(),
-        )?)),
+    Ok(open_writer(collection, config)??)
+}
+
+/// Like [`writer`]. The inner error is that of a frontier in the folder.
+pub(crate) fn open_writer(
+    collection: &CollectionArg,
+    config: &Config,
+) -> Result<Result<Box<dyn Frontier>, FrontierError>, CommandError> {
+    if let Some(frontier) = shared_writer(config)? {
+        return Ok(Ok(Box::new(frontier)));
     }
+    let opened = Embedded::open(&collection.folder, config.frontier.clone());
+    Ok(opened.map(|frontier| -> Box<dyn Frontier> { Box::new(frontier) }))
 }
 
 /// Opens the shared frontier for a command that changes it; `None` if the frontier is in the folder.

@@ -27,9 +27,9 @@ struct Cluster {
 impl Cluster {
     async fn start() -> Self {
         Self {
-            lab: Lab::start(Plan::small(7)).await.unwrap(),
+            lab: Lab::start(Plan::small(7)).await.expect("the lab starts"),
             address: new_address(),
-            folders: tempfile::tempdir().unwrap(),
+            folders: tempfile::tempdir().expect("a folder"),
         }
     }
 
@@ -43,7 +43,7 @@ impl Cluster {
         let settings = "[crawl]\ncheck_in_interval = \"100ms\"\npause_factor = 0\nmax_pause = \"100ms\"\n\
                         [frontier]\nnode_timeout = \"3s\"\n";
         let file = self.folder(name).with_extension("settings.toml");
-        std::fs::write(file, settings).unwrap();
+        std::fs::write(file, settings).expect("writes");
         command.args(["--frontier", &self.address]);
         command.args(["--set", &format!("frontier.node={name}")]);
         command
@@ -81,15 +81,15 @@ impl Cluster {
     fn read_json(&self, arguments: &[&str]) -> Vec<Value> {
         let output = self.read(&[arguments, &["--json"]].concat());
         assert_status(&output, 0);
-        let text = String::from_utf8(output.stdout).unwrap();
+        let text = String::from_utf8(output.stdout).expect("UTF-8");
         text.lines()
-            .map(|line| serde_json::from_str(line).unwrap())
+            .map(|line| serde_json::from_str(line).expect("JSON"))
             .collect()
     }
 
     /// The state of each node by name.
     fn states(&self) -> BTreeMap<String, String> {
-        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let text = |value: &Value| value.as_str().expect("a text").to_owned();
         let nodes = self.read_json(&["nodes"]).into_iter();
         nodes
             .map(|node| (text(&node["name"]), text(&node["state"])))
@@ -151,7 +151,7 @@ async fn end_all(nodes: impl IntoIterator<Item = BackgroundProcess>, status: i32
 /// What a command prints, without times, sizes and process state.
 fn printed(output: &Output) -> String {
     assert_status(output, 0);
-    String::from_utf8(output.stdout.clone()).unwrap()
+    String::from_utf8(output.stdout.clone()).expect("UTF-8")
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -317,6 +317,15 @@ async fn the_pages_of_a_killed_node_are_fetched_by_others() {
         .await;
     victim.signal("KILL");
     victim.wait().await;
+    // Without another node, nobody gives its sites back until somebody asks.
+    cluster
+        .until("the node counts as dead", |cluster| {
+            cluster.states()["victim"] == "dead"
+        })
+        .await;
+    let given_back = cluster.read_json(&["unlock", "victim"]);
+    assert!(given_back[0]["sites"].as_u64() > Some(0), "{given_back:?}");
+    assert_eq!(cluster.read_json(&["status"])[0]["sites"]["leased"], 0);
     let other = cluster.start_node("other", &["--idle-exit"]);
     let mut lead = aranha();
     lead.args(["crawl", "--quiet", "-c"])
@@ -426,6 +435,65 @@ async fn a_blocked_site_is_blocked_on_all_nodes() {
     end_all(nodes, 130).await;
 }
 
+/// The archive of one collection beside the frontier of another one: the second does not know the pages.
+#[tokio::test(flavor = "multi_thread")]
+async fn stored_responses_without_a_record_are_adopted_once() {
+    let lab = Lab::start(Plan::small(7)).await.unwrap();
+    let folders = tempfile::tempdir().unwrap();
+    let (old, new) = (folders.path().join("old"), folders.path().join("new"));
+    assert_status(&finish(crawl(&lab, &old, "1ms")).await, 0);
+    let seed = &lab.seeds()[0];
+    let mut add = aranha();
+    add.args(["seed", "add", seed, "-c"]).arg(&new);
+    assert_status(&run(&mut add), 0);
+    for part in ["archive", "indexes"] {
+        std::fs::rename(old.join(part), new.join(part)).unwrap();
+    }
+    let clean = |arguments: &[&str]| -> Value {
+        let mut command = aranha();
+        command.args(["clean", "--json", "-c"]).arg(&new);
+        serde_json::from_str(&printed(&run(command.args(arguments)))).unwrap()
+    };
+    let found = clean(&[]);
+    let orphans = found["orphans"].as_array().unwrap();
+    let known: Vec<_> = orphans
+        .iter()
+        .filter(|orphan| orphan["known"] == true)
+        .collect();
+    assert_eq!(known.len(), 1, "only the seed is known");
+    assert_eq!(lab.fold(known[0]["url"].as_str().unwrap()), lab.fold(seed));
+    assert_eq!(
+        (&found["adopted"], &found["dead_nodes"]),
+        (&Value::from(0), &Value::Null)
+    );
+    let adopted = clean(&["--adopt"])["adopted"].as_u64().unwrap();
+    assert!(adopted > 50, "{adopted} pages");
+    let again = clean(&["--adopt"]);
+    assert_eq!(
+        (
+            &again["adopted"],
+            again["orphans"].as_array().unwrap().len()
+        ),
+        (&Value::from(0), 1)
+    );
+    let mut check = aranha();
+    check.arg("check").arg("-c").arg(&new);
+    assert_eq!(printed(&run(&mut check)), "");
+    // The next crawl requests the adopted pages once more, and then knows their links.
+    assert_status(&finish(crawl(&lab, &new, "1ms")).await, 0);
+    let (found, expected) = (answered(&lab, &new), expected(&lab));
+    let differences: Vec<_> = expected
+        .iter()
+        .filter(|(url, status)| found.get(*url) != Some(status))
+        .collect();
+    assert_eq!(differences, []);
+    let extra: Vec<_> = found
+        .iter()
+        .filter(|(url, _)| !expected.contains_key(*url))
+        .collect();
+    assert_eq!(extra, []);
+}
+
 /// A seed that a command adds is in the scope of nodes that run already.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_new_seed_reaches_a_node_that_waits() {
@@ -504,9 +572,9 @@ fn what_is_wrong_with_a_frontier_is_said_with_a_hint() {
     check(&address, &[], 1, "password missing");
     let stderr = check(&address, &[("PGPASSWORD", "right")], 1, "permission denied");
     assert!(stderr.contains("CREATE SCHEMA"), "{stderr}");
-    sql(&format!(
-        "CREATE SCHEMA newer; CREATE TABLE newer.layout (version int8); INSERT INTO newer.layout VALUES (99)"
-    ));
+    sql(
+        "CREATE SCHEMA newer; CREATE TABLE newer.layout (version int8); INSERT INTO newer.layout VALUES (99)",
+    );
     check(&address_for("aranha", "newer"), &[], 1, "has layout 99");
     check(
         &address.replace("/postgres?", "/absent?"),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use aranha_engine::{Clock, Signal, Source};
-use aranha_frontier::{Claim, Embedded, Frontier, FrontierError, Hop, Outside, Seed};
+use aranha_frontier::{Claim, FrontierError, Hop, Outside, Seed};
 use aranha_url::{CanonUrl, Canonicaliser};
 use clap::{Args, Subcommand};
 use serde_json::json;
@@ -130,18 +130,15 @@ fn add_seeds(
         );
     }
     let now = Clock::new().now();
-    let mut frontier: Box<dyn Frontier> = match frontier_access::shared_writer(&config)? {
-        Some(frontier) => Box::new(frontier),
-        None => {
-            session::check_frontier(&collection.folder)?;
-            collection::create(&collection.folder)?;
-            match Embedded::open(&collection.folder, config.frontier) {
-                Err(FrontierError::Locked { .. }) if options.now => {
-                    return signal_running_crawl(collection, &urls, now, json);
-                }
-                opened => Box::new(opened?),
-            }
+    if !config.frontier.url.is_set() {
+        session::check_frontier(&collection.folder)?;
+        collection::create(&collection.folder)?;
+    }
+    let mut frontier = match frontier_access::open_writer(collection, &config)? {
+        Err(FrontierError::Locked { .. }) if options.now => {
+            return signal_running_crawl(collection, &urls, now, json);
         }
+        opened => opened?,
     };
     let seeds: Vec<_> = urls.iter().map(Seed::of).collect();
     let seeded = frontier.seed(now, &seeds)?;

@@ -7,8 +7,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use aranha_engine::config::NoIndex;
 use aranha_engine::{Clock, Config, Source, probe_path};
 use aranha_frontier::{Embedded, Flags, Frontier as _, Hop, Outcome, PageRecord, Seed, VisitOrder};
+use aranha_page::Page;
+use aranha_robots::Directives;
 use aranha_url::{Base, CanonUrl, Canonicaliser};
 use aranha_volume::{ArchiveReader, Location, WarcRecord};
 use data_encoding::BASE32;
@@ -123,6 +126,26 @@ impl Metadata {
     }
 }
 
+/// What the page asks of robots. Without these flags, its links would be followed when stored pages are read again.
+fn robots_flags(stored: &WarcRecord, page: &Page, config: &Config) -> Flags {
+    let product = &config.crawl.product;
+    let mut directives = Directives::default();
+    for (name, content) in &page.robots {
+        directives |= Directives::meta(name, content, product);
+    }
+    for value in stored.http_headers("x-robots-tag") {
+        directives |= Directives::header(&value, product);
+    }
+    let mut flags = Flags::default();
+    if directives.noindex && config.crawl.noindex != NoIndex::Store {
+        flags = flags.with(Flags::NOINDEX);
+    }
+    if directives.nofollow {
+        flags = flags.with(Flags::NOFOLLOW);
+    }
+    flags
+}
+
 /// Makes the record of a page from its stored response.
 fn page_record(
     url: &CanonUrl,
@@ -141,7 +164,10 @@ fn page_record(
         .http_header("location")
         .filter(|_| (300..400).contains(&status));
     let target = target.and_then(|href| canon.join(&Base::of(url), &href).ok());
-    let is_truncated = stored.header("WARC-Truncated").is_some();
+    let mut flags = robots_flags(stored, &page, config);
+    if stored.header("WARC-Truncated").is_some() {
+        flags = flags.with(Flags::TRUNCATED);
+    }
     PageRecord {
         path: url.path().to_owned(),
         key: url.path_key(),
@@ -164,11 +190,7 @@ fn page_record(
         },
         via: metadata.via,
         redirect: target.map(CanonUrl::into_string),
-        flags: if is_truncated {
-            Flags::TRUNCATED
-        } else {
-            Flags::default()
-        },
+        flags,
         next: None,
         past: None,
     }

@@ -113,7 +113,7 @@ mod tests {
         let (one, one_file) = open("one");
         let (two, two_file) = open("two");
         let mut shared = String::new();
-        let mut exchange = |list: &SharedBlacklist, shared: &mut String| {
+        let exchange = |list: &SharedBlacklist, shared: &mut String| {
             let additions = list.additions().unwrap();
             if let Some(text) = add_lines(shared, &additions) {
                 *shared = text;

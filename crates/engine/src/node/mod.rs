@@ -305,9 +305,10 @@ impl Node {
                 return Ok(());
             }
             let draining = self.sharing.as_ref().is_some_and(Sharing::is_draining);
-            let room = match draining {
-                true => 0,
-                false => slots.saturating_sub(visits.len()),
+            let room = if draining {
+                0
+            } else {
+                slots.saturating_sub(visits.len())
             };
             let now = context.now();
             let (leases, next, leased) = self

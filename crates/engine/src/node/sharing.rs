@@ -175,7 +175,12 @@ impl Node {
     ) -> Result<(), FrontierError> {
         let additions = match sharing.blacklist.additions() {
             Ok(additions) => additions,
-            Err(error) => return self.report_blacklist(&error),
+            Err(error) => {
+                self.report_blacklist(format!(
+                    "the black list was not exchanged with other nodes: {error}"
+                ));
+                return Ok(());
+            }
         };
         if additions.is_empty() && !is_newer {
             return Ok(());
@@ -187,34 +192,33 @@ impl Node {
             return Ok(());
         };
         match sharing.blacklist.store(&list.text) {
-            Ok(false) => Ok(()),
-            Ok(true) => self.rebuild_scope().await,
-            Err(error) => self.report_blacklist(&error),
+            Ok(false) => {}
+            Ok(true) => self.rebuild_scope().await?,
+            Err(error) => self.report_blacklist(format!(
+                "the black list was not exchanged with other nodes: {error}"
+            )),
         }
+        Ok(())
     }
 
-    fn report_blacklist(&self, error: &std::io::Error) -> Result<(), FrontierError> {
-        let problem = format!("the black list was not exchanged with other nodes: {error}");
+    fn report_blacklist(&self, problem: String) {
         let notices = &self.context.reports.notices;
         notices.send(Notice::BlacklistError { problem });
-        Ok(())
     }
 
     /// Builds the scope anew, because entries were removed from the black list.
     async fn rebuild_scope(&self) -> Result<(), FrontierError> {
         let seeds = self.frontier.persist(|frontier| frontier.seeds()).await?;
         let policy = &self.context.policy;
-        let notices = &self.context.reports.notices;
-        match opening::scope(&policy.config, &policy.canon, &seeds) {
-            Ok(scope) => match self.context.scope.replace(scope) {
-                Ok(()) => notices.send(Notice::BlacklistReloaded),
-                Err(error) => notices.send(Notice::BlacklistError {
-                    problem: error.to_string(),
-                }),
-            },
-            Err(error) => notices.send(Notice::BlacklistError {
-                problem: error.to_string(),
-            }),
+        let rebuilt = opening::scope(&policy.config, &policy.canon, &seeds)
+            .map_err(|error| error.to_string())
+            .and_then(|scope| {
+                let replaced = self.context.scope.replace(scope);
+                replaced.map_err(|error| error.to_string())
+            });
+        match rebuilt {
+            Ok(()) => self.context.reports.notices.send(Notice::BlacklistReloaded),
+            Err(problem) => self.report_blacklist(problem),
         }
         Ok(())
     }
