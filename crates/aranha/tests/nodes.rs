@@ -326,13 +326,20 @@ async fn the_pages_of_a_killed_node_are_fetched_by_others() {
     let given_back = cluster.read_json(&["unlock", "victim"]);
     assert!(given_back[0]["sites"].as_u64() > Some(0), "{given_back:?}");
     assert_eq!(cluster.read_json(&["status"])[0]["sites"]["leased"], 0);
-    let other = cluster.start_node("other", &["--idle-exit"]);
+    let other = cluster.start_node("other", &[]);
     let mut lead = aranha();
     lead.args(["crawl", "--quiet", "-c"])
         .arg(cluster.folder("lead"));
-    let lead = BackgroundProcess::start(lead);
-    end_all([other, lead], 0).await;
-    assert_eq!(cluster.answered(), expected(&cluster.lab));
+    // One site at a time, so that it often has nothing to do while the other node visits sites.
+    lead.args(["--sites", "1", "--set", "crawl.idle_wait=10ms"]);
+    assert_status(&finish(lead).await, 0);
+    assert_eq!(
+        cluster.answered(),
+        expected(&cluster.lab),
+        "the whole crawl is over"
+    );
+    other.signal("INT");
+    end_all([other], 130).await;
     assert_eq!(cluster.states()["victim"], "dead");
     assert_eq!(cluster.site_violations(), Vec::<String>::new());
     // What the victim had written and not checked in is listed, and the pages are known.
