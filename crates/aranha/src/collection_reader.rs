@@ -11,6 +11,7 @@ use aranha_frontier::{Blocked, BlockedBy, Explanation, View};
 use aranha_url::{CanonUrl, Canonicaliser, Scope};
 
 use crate::error::CommandError;
+use crate::forgotten::{self, ForgottenEntry};
 use crate::frontier_access::{self, Opened};
 use crate::session;
 use crate::shared_args::{CollectionArg, SiteArg};
@@ -61,6 +62,11 @@ impl CollectionReader {
     pub(crate) fn scope_of(&self, config: &Config) -> Result<Scope, CommandError> {
         let mut scope = config.scope()?;
         self.apply_blacklist(&mut scope)?;
+        for (site, settings) in self.view.seed_settings()? {
+            if let Some(depth) = settings.depth {
+                scope.set_site_depth(site, depth);
+            }
+        }
         for seed in self.view.seeds()? {
             if let Ok(seed) = self.canon.canon(&seed) {
                 scope.add_seed(&seed);
@@ -92,6 +98,11 @@ impl CollectionReader {
             CommandError::failed(format!("{}: {error}", path.display()))
                 .hint("correct or remove the line")
         })
+    }
+
+    /// When and why the contents of this page were deleted; `None` if they were not.
+    pub(crate) fn forgotten(&self, url: &CanonUrl) -> Result<Option<ForgottenEntry>, CommandError> {
+        forgotten::find(&Folder::at(&self.folder), &self.literal, url)
     }
 
     /// The canonical form of a typed URL, by the URL rules of this collection.

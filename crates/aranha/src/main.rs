@@ -16,6 +16,7 @@ mod display;
 mod error;
 mod fetch_json;
 mod foreign_flags;
+mod forgotten;
 mod frontier_access;
 mod input;
 mod live_scope;

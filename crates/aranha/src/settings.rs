@@ -154,6 +154,10 @@ pub(crate) struct Settings {
     /// Name a host of your own, such as example.org, or .example.org with all subdomains (repeatable)
     #[arg(long, value_name = "HOST", help_heading = "Network")]
     own_host: Vec<String>,
+    /// Store volumes in this folder, or upload them to this store (`s3://BUCKET/PREFIX`); repeatable, the next takes
+    /// over when one is full or fails (docs/configuration.md)
+    #[arg(long, value_name = "FOLDER-or-URL", value_parser = volumes, help_heading = "Archive")]
+    pub(crate) volumes: Vec<String>,
 
     /// The value of `--frontier`, which belongs to the arguments that name the collection.
     #[arg(skip)]
@@ -302,6 +306,7 @@ impl Settings {
             ("--contact", "crawl.contact", text(&self.contact)),
             ("--robots", "crawl.robots", text(&self.robots)),
             ("--own-host", "crawl.own_hosts", list(&self.own_host)),
+            ("--volumes", "volume.stores", list(&self.volumes)),
             ("--user-agent", "fetch.user_agent", text(&self.user_agent)),
             ("--header", "fetch.headers", list(&self.header)),
             ("--auth", "fetch.auth", auth),
@@ -422,6 +427,19 @@ fn resolver(text: &str) -> Result<SocketAddr, String> {
             "expected an IP address, with or without a port, such as 192.0.2.1, 127.0.0.1:5353 or [2001:db8::1]:53"
                 .to_owned()
         })
+}
+
+/// A place for volumes. A relative path is made absolute, because later crawls may start in another folder.
+pub(crate) fn volumes(text: &str) -> Result<String, String> {
+    let place = if text.contains("://") {
+        text.to_owned()
+    } else {
+        let path = std::path::absolute(text).map_err(|error| error.to_string())?;
+        path.to_str()
+            .ok_or("the path is not valid UTF-8")?
+            .to_owned()
+    };
+    aranha_volume::check_store(&place).map(|()| place)
 }
 
 #[cfg(test)]

@@ -95,6 +95,9 @@ impl CollectionReader {
             };
             match reader.read_resolved(place) {
                 Ok(stored) if stored.is_revisit() && stored.original().is_none() => {}
+                Ok(stored) if stored.forgotten().is_some() => {
+                    return Err(self.content_forgotten(url, &stored));
+                }
                 Ok(stored) => return Ok((record.clone(), stored)),
                 Err(error) => fault = fault.or(Some(error.to_string())),
             }
@@ -108,6 +111,21 @@ impl CollectionReader {
                 calendar::date_time(records[index].time)
             )
         })))
+    }
+
+    /// The error for a content that `aranha forget` has deleted.
+    fn content_forgotten(&self, url: &CanonUrl, stored: &WarcRecord) -> CommandError {
+        let (time, reason) = match stored.forgotten().unwrap_or_default().split_once(' ') {
+            Some((time, reason)) => (time, format!(": {reason}")),
+            None => (stored.forgotten().unwrap_or_default(), String::new()),
+        };
+        CommandError::failed(format!(
+            "the content of {url} was deleted from the archive at {time}{reason}"
+        ))
+        .hint(format!(
+            "`aranha history {url} -c {}` lists what is known about its versions",
+            self.folder.display()
+        ))
     }
 
     /// The error for a point in time before the first version of a page.

@@ -164,6 +164,11 @@ fn every_field_is_documented() {
 
     let mut status = read(&collection, &["status"]);
     let crawl = status[0].as_object_mut().unwrap().remove("crawl");
+    let uploads = status[0].as_object_mut().unwrap().remove("waiting_uploads");
+    doc.check(
+        "Waiting uploads",
+        &[serde_json::json!({ "waiting_uploads": uploads })],
+    );
     doc.check("Status", &status);
     doc.check(
         "Running or last crawl",

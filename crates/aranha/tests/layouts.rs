@@ -100,10 +100,14 @@ fn a_collection_of_layout_4_opens() {
     assert!(run(&collection, &["status"]).contains("6 known"));
     assert_eq!(run(&collection, &["pages"]).lines().count(), 90);
     assert!(run(&collection, &["why", PAGE]).contains("site001.lab"));
+    assert!(!run(&collection, &["seed", "list"]).contains("depth="));
     assert!(run(&collection, &["history", PAGE]).lines().count() >= 2);
     run(&collection, &["check"]);
     // The lab does not run, so the crawl finds no server. But it opens the collection for writing.
     let crawl = output(&collection, &["crawl", "--time", "1s", "-q"]);
     assert_eq!(crawl.status.code(), Some(4), "no seed can be fetched");
+    let seed = "http://site001.lab:18391/";
+    run(&collection, &["seed", "add", seed, "--depth", "2"]);
+    assert!(run(&collection, &["seed", "list"]).contains("\tdepth=2\n"));
     run(&collection, &["check"]);
 }

@@ -15,6 +15,8 @@ pub(crate) enum FaultPoint {
     Fetch,
     /// The reading of a page. The name of the place is the URL.
     Read,
+    /// The fence of a node in a crawl of many machines. It has no places.
+    Fence,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,12 +27,14 @@ pub(crate) enum FaultPoint {
 pub(crate) enum FaultKind {
     Panic,
     Hang,
+    /// A safeguard is switched off, so that a test can show that it is needed.
+    Off,
 }
 
 /// Panics or never returns, if a fault is injected at this place.
 pub(crate) fn inject(point: FaultPoint, place: &str) {
     match fault_at(point, place) {
-        None => {}
+        None | Some(FaultKind::Off) => {}
         Some(FaultKind::Panic) => panic!("injected fault"),
         Some(FaultKind::Hang) => loop {
             std::thread::park();
@@ -43,6 +47,11 @@ pub(crate) async fn hang(point: FaultPoint, place: &str) {
     if fault_at(point, place) == Some(FaultKind::Hang) {
         std::future::pending::<()>().await;
     }
+}
+
+/// Whether a safeguard is switched off.
+pub(crate) fn is_off(point: FaultPoint) -> bool {
+    fault_at(point, "") == Some(FaultKind::Off)
 }
 
 #[cfg(not(debug_assertions))]
@@ -91,11 +100,13 @@ mod debug_build {
                 "visit" => FaultPoint::Visit,
                 "fetch" => FaultPoint::Fetch,
                 "read" => FaultPoint::Read,
+                "fence" => FaultPoint::Fence,
                 _ => return None,
             },
             kind: match kind {
                 "panic" => FaultKind::Panic,
                 "hang" => FaultKind::Hang,
+                "off" => FaultKind::Off,
                 _ => return None,
             },
             places: places.to_owned(),

@@ -52,7 +52,7 @@ pub use blocking::blacklist_watch::{
 };
 pub use clock::Clock;
 pub use collection::Collection;
-pub use collection::files::replace as replace_file;
+pub use collection::files::{append_lines, replace as replace_file};
 pub use config::Config;
 pub use limits::load::Caps;
 pub use node::stop::{CrawlLimit, Reason, Stop};

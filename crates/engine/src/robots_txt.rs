@@ -13,7 +13,7 @@ use aranha_url::{Base, CanonUrl};
 use aranha_volume::WarcFields;
 use tokio::time::Instant;
 
-use crate::collect::{self, MAX_ROBOTS_SIZE, PageResponse, RequestKind, auxiliary_page};
+use crate::collect::{self, MAX_ROBOTS_SIZE, PageResponse, RequestKind, Unsent, auxiliary_page};
 use crate::commit::CompletedFetch;
 use crate::courtesy::retry_after;
 use crate::node::Context;
@@ -63,14 +63,14 @@ pub(crate) struct RobotsFetch {
 }
 
 /// Fetches the file at `start`. No request is sent before `allowed_at`. After each response, `allowed_at` is set to the
-/// end of the courtesy pause. `None`: the crawl is stopping because the proxy cannot be used.
+/// end of the courtesy pause. `Ok(None)`: the crawl is stopping because the proxy cannot be used.
 pub(crate) async fn request(
     context: &Context,
     activity: &Activity,
     session: &mut FetchSession,
     start: CanonUrl,
     allowed_at: &mut Instant,
-) -> Option<RobotsFetch> {
+) -> Result<Option<RobotsFetch>, Unsent> {
     let mut fetch = RobotsFetch {
         file: RobotsFile {
             fetched: context.now(),
@@ -88,9 +88,16 @@ pub(crate) async fn request(
         tokio::time::sleep_until(*allowed_at).await;
         let began = context.now();
         let kind = RequestKind::RobotsTxt;
-        let (_, fetched) = collect::request(context, activity, session, &url, &[], kind).await;
+        let sent = collect::request(context, activity, session, &url, &[], kind).await;
+        let (_, fetched) = match sent {
+            Ok(sent) => sent,
+            Err(unsent) => {
+                *allowed_at = Instant::now() + context.config().crawl.pause;
+                return Err(unsent);
+            }
+        };
         if collect::is_proxy_failure(&fetched) {
-            return None;
+            return Ok(None);
         }
         fetch.retry_after = read_retry_after(&fetched);
         fetch.no_such_name = matches!(fetched, Err(Failure::DnsNotFound));
@@ -103,13 +110,13 @@ pub(crate) async fn request(
             RequestEnd::Failed => {
                 // The reason for the failure is stored in place of the file.
                 fetch.file.body = notes.into_bytes();
-                return Some(fetch);
+                return Ok(Some(fetch));
             }
             RequestEnd::File { status, body } => {
                 fetch.file.status = status;
                 fetch.file.body = body;
                 fetch.file.url = url.as_str().to_owned();
-                return Some(fetch);
+                return Ok(Some(fetch));
             }
             RequestEnd::Redirect(href) => {
                 match context.policy.canon.join(&Base::of(&url), &href) {
@@ -120,7 +127,7 @@ pub(crate) async fn request(
                             target.as_str()
                         );
                         fetch.file.body = reason.into_bytes();
-                        return Some(fetch);
+                        return Ok(Some(fetch));
                     }
                     Ok(target) => url = target,
                     Err(_) => break,
@@ -130,7 +137,7 @@ pub(crate) async fn request(
     }
     // More redirects than `MAX_REDIRECTS`, or a redirect without a usable target, count as 404 (RFC 9309, 2.3.1.2).
     fetch.file.status = 404;
-    Some(fetch)
+    Ok(Some(fetch))
 }
 
 fn read_retry_after(fetched: &Result<Fetched, Failure>) -> Option<Duration> {

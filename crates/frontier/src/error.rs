@@ -5,7 +5,7 @@ use std::path::PathBuf;
 /// An error of the database driver of the engine.
 pub type DatabaseError = Box<dyn std::error::Error + Send + Sync>;
 
-/// The store failed; the call has changed nothing.
+/// The store failed; the call has changed nothing, except with [`FrontierError::Unanswered`].
 #[derive(Debug, thiserror::Error)]
 pub enum FrontierError {
     /// Another process has this collection open for writing.
@@ -84,6 +84,12 @@ pub enum FrontierError {
         /// The error of the database driver.
         source: DatabaseError,
     },
+    /// The connection was lost while a group of check-ins was committed, so it is not known whether it was stored.
+    #[error("{} is away: the connection was lost before the answer", place.display())]
+    Unanswered {
+        /// The database.
+        place: PathBuf,
+    },
     /// The disk is full. Nothing is lost; the crawl can continue when there is space.
     #[error("{}: the disk is full", place.display())]
     Full {
@@ -124,7 +130,7 @@ impl FrontierError {
     /// Whether the same call may succeed later.
     pub fn class(&self) -> ErrorClass {
         match self {
-            FrontierError::Away { .. } => ErrorClass::MayPass,
+            FrontierError::Away { .. } | FrontierError::Unanswered { .. } => ErrorClass::MayPass,
             FrontierError::Locked { .. }
             | FrontierError::File { .. }
             | FrontierError::Missing { .. }

@@ -3,10 +3,11 @@
 //! Each kind has a letter, shown in `logs/crawl.log`, `aranha pages --json` and `aranha why`, and stored as one byte
 //! with the page. Kinds that exist in Heritrix have the letter that Heritrix uses.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The kind of link that led to a page.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Hop {
     /// `-`: a seed. Heritrix writes an empty discovery path as `-`.
     Seed,
@@ -40,7 +41,7 @@ pub enum Hop {
 }
 
 /// Number of embedded resources in a row, counted after the last page in scope: 1 to [`Hop::MAX_EMBEDS`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct EmbedCount(u8);
 
 impl EmbedCount {

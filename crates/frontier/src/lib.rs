@@ -82,10 +82,13 @@ pub mod blocked;
 pub mod codec;
 pub mod embedded;
 pub mod error;
+pub mod fence;
 mod frontier_url;
 #[doc(hidden)]
 pub mod fuzzing;
+pub mod gate;
 pub mod hop;
+mod kill_timer;
 mod links;
 pub mod options;
 pub mod outcome;
@@ -94,6 +97,7 @@ pub mod postgres;
 pub mod reader;
 pub mod record;
 pub mod retry;
+pub mod seed_settings;
 pub mod seen;
 pub mod shared;
 mod sites;
@@ -103,6 +107,8 @@ mod store_error;
 mod suite;
 
 use std::collections::HashSet;
+use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use aranha_url::{CanonUrl, PathKey, SiteKey};
@@ -110,7 +116,9 @@ use aranha_url::{CanonUrl, PathKey, SiteKey};
 pub use blocked::{Blocked, BlockedBy};
 pub use embedded::Embedded;
 pub use error::{ErrorClass, FrontierError, LeaseLost, Refusal};
+pub use fence::{Fence, Pass, Term};
 pub use frontier_url::FrontierUrl;
+pub use gate::{GateClaim, LeaseGate};
 pub use hop::{EmbedCount, Hop};
 pub use options::{External, Options};
 pub use outcome::Outcome;
@@ -123,6 +131,7 @@ pub use record::{
     Seeded, SiteFacts, Then, VisitOrder, WindowUpdate,
 };
 pub use retry::Retry;
+pub use seed_settings::{SeedSettings, SiteSettings};
 pub use seen::Seen;
 pub use shared::{FolderEntry, News, NodeEntry, NodeReport, NodeState, SharedCrawl, SharedText};
 pub use status::{
@@ -147,9 +156,24 @@ pub trait Frontier: Send {
         None
     }
 
+    /// Until when this node may send requests; `None` for a frontier of one machine, whose node always may.
+    fn fence(&self) -> Option<Arc<Fence>> {
+        None
+    }
+
     /// Add seeds. Seed sites that were never visited are checked out before all others (F6). Known pages are not
     /// changed.
     fn seed(&mut self, now: i64, seeds: &[Seed]) -> Result<Seeded, FrontierError>;
+
+    /// Replace the settings of sites. Empty settings are removed. A crawl reads the settings when it starts.
+    fn set_seed_settings(
+        &mut self,
+        now: i64,
+        settings: &[SiteSettings],
+    ) -> Result<(), FrontierError>;
+
+    /// All sites with settings, in order of key.
+    fn seed_settings(&self) -> Result<Vec<SiteSettings>, FrontierError>;
 
     /// Make the sites of these seeds due now. Their pages that wait for a retry become due too; pages that wait for a
     /// revisit keep their due time. Call this before visits begin, because it ignores the courtesy pause.
@@ -217,6 +241,20 @@ pub trait Frontier: Send {
     /// due: see [`FrontierStatus::next_due`].
     fn check_out(&mut self, now: i64, room: usize) -> Result<Vec<Lease>, FrontierError>;
 
+    /// Claim the gate of an address for this node, before the first request to the address. The gate stays with this node
+    /// until it is given back or the node gets another number. On one machine every gate belongs to its node.
+    fn claim_gate(&mut self, _now: i64, _address: IpAddr) -> Result<GateClaim, FrontierError> {
+        Ok(GateClaim::Owned {
+            node: 0,
+            closed: Duration::ZERO,
+        })
+    }
+
+    /// Give gates back. Call this only when the courtesy pause after the last response from each address is over.
+    fn give_gates_back(&mut self, _now: i64, _addresses: &[IpAddr]) -> Result<(), FrontierError> {
+        Ok(())
+    }
+
     /// Store check-ins durably, all in one transaction. Replies are in the order of the batch. A check-in whose lease
     /// is lost is refused; the others are stored.
     fn check_in(
@@ -232,6 +270,25 @@ pub trait Frontier: Send {
         batch: &mut dyn Iterator<Item = CheckIn>,
     ) -> Result<Vec<Result<CheckedIn, LeaseLost>>, FrontierError> {
         self.check_in(now, batch.collect())
+    }
+
+    /// Like [`Frontier::check_in_each`], for a caller that may make the same call twice: after an error that may pass, or
+    /// in a later process ([`Frontier::take_over`]). The numbers of the groups of a node grow. A group that was stored
+    /// before is not stored again. Then the replies to it are lost, so its leases are ended, and reported as lost.
+    fn check_in_group(
+        &mut self,
+        now: i64,
+        _number: u64,
+        batch: &mut dyn Iterator<Item = CheckIn>,
+    ) -> Result<Vec<Result<CheckedIn, LeaseLost>>, FrontierError> {
+        self.check_in_each(now, batch)
+    }
+
+    /// Take over the leases of a node of an earlier process, which has ended, so that its last check-ins can be stored. If
+    /// the node was declared dead, it has no leases. Returns the number of the newest group of the node that was stored.
+    /// Call [`Frontier::release_all`] when its check-ins are stored.
+    fn take_over(&mut self, _now: i64, _node: u64) -> Result<u64, FrontierError> {
+        Ok(0)
     }
 
     /// Renew leases without a check-in. Returns the leases that are lost.

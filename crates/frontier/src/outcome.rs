@@ -4,10 +4,11 @@
 //! page is retried. The codes are part of the stored format: a code never changes its meaning, and a new outcome gets a
 //! new code.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The result of a fetch, or the reason why the page was not fetched.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Outcome {
     /// A response with this status.
     Answer(u16),

@@ -5,12 +5,13 @@
 //! without a next visit uses no space.
 
 use aranha_url::PathKey;
+use serde::{Deserialize, Serialize};
 
 use crate::Location;
 use crate::codec::{BlockBuffer, Reader, put_signed, put_str, put_varint};
 
 /// Data about the last response of a page.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Past {
     /// When the stored version was fetched.
     pub time: i64,
@@ -40,7 +41,7 @@ pub struct Past {
 }
 
 /// A claim that a page has changed (I5).
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Claim {
     /// Key of the page in its site.
     pub key: PathKey,

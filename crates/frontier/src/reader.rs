@@ -7,7 +7,7 @@ use aranha_url::CanonUrl;
 use crate::shared::SharedReader;
 use crate::{
     Explanation, FolderEntry, FrontierError, FrontierStatus, NodeEntry, Outcome, PageRecord,
-    Pending, ProblemSite, SharedText, SiteEntry, SiteFacts,
+    Pending, ProblemSite, SharedText, SiteEntry, SiteFacts, SiteSettings,
 };
 
 /// Selects the page records of a listing.
@@ -76,6 +76,9 @@ pub trait FrontierReader {
 
     /// All seeds, in the order in which they were added.
     fn seeds(&self) -> Result<Vec<String>, FrontierError>;
+
+    /// All sites with settings, in order of key.
+    fn seed_settings(&self) -> Result<Vec<SiteSettings>, FrontierError>;
 
     /// Call `visit` for every site, in order of key, until it returns false.
     fn each_site(&self, visit: &mut dyn FnMut(SiteEntry) -> bool) -> Result<(), FrontierError>;
@@ -188,6 +191,11 @@ impl View {
     /// See [`FrontierReader::seeds`].
     pub fn seeds(&self) -> Result<Vec<String>, FrontierError> {
         self.reader.seeds()
+    }
+
+    /// See [`FrontierReader::seed_settings`].
+    pub fn seed_settings(&self) -> Result<Vec<SiteSettings>, FrontierError> {
+        self.reader.seed_settings()
     }
 
     /// See [`FrontierReader::each_site`].

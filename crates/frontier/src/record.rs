@@ -14,12 +14,13 @@ use serde::{Deserialize, Serialize};
 pub use aranha_volume::Location;
 
 use crate::blocked::Blocked;
+use crate::gate::LeaseGate;
 pub use crate::hop::Hop;
 pub use crate::outcome::Outcome;
 pub use crate::past::{Claim, Past};
 
 /// A page that waits to be fetched.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Pending {
     /// Canonical path and query, as sent in the request.
     pub path: String,
@@ -40,7 +41,7 @@ pub struct Pending {
 }
 
 /// A link to another site, for that site's inbox.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Outside {
     /// Name of the site, as in [`CanonUrl::site`].
     pub site: String,
@@ -78,7 +79,7 @@ impl Outside {
 
 /// A URL at which a crawl begins (F10). It is given by the user, comes from a DNS zone, or is the home page of a site
 /// of an earlier crawl.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Seed {
     /// Name of the site.
     pub site: String,
@@ -115,7 +116,7 @@ pub struct Seeded {
 }
 
 /// Flags of a fetched page, one bit each. The bits are part of the stored format.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Flags(pub u16);
 
 impl Flags {
@@ -151,7 +152,7 @@ impl Flags {
 }
 
 /// One fetch of a page, or the refusal to fetch it: an entry of the page's history.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct PageRecord {
     /// Canonical path and query.
     pub path: String,
@@ -301,6 +302,8 @@ pub struct Absent {
 pub struct Lease {
     /// Number of the lease; never reused.
     pub id: u64,
+    /// Number of the node that holds the lease ([`crate::Term::node`]); 0 for a frontier of one machine.
+    pub node: u64,
     /// Name of the site.
     pub site: String,
     /// Key of `site`.
@@ -319,10 +322,12 @@ pub struct Lease {
     pub known: Vec<PathKey>,
     /// Expiry; every check-in extends it.
     pub expires: i64,
+    /// The gate of the address at which the site was last visited, if it was claimed with the lease.
+    pub gate: Option<LeaseGate>,
 }
 
 /// The results of a visit since its last check-in, stored in one transaction.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct CheckIn {
     /// Number of the lease.
     pub lease: u64,
@@ -350,7 +355,7 @@ pub struct CheckIn {
 
 /// Change of a site's window at a check-in. After the change, the frontier appends the pages that it returns in
 /// [`CheckedIn::more`] to the window.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum WindowUpdate {
     /// The window is exactly these pages, in this order.
     Replace(Vec<Pending>),
@@ -382,7 +387,7 @@ impl WindowUpdate {
 }
 
 /// Whether a lease is kept or released after a check-in.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Then {
     /// The visit continues.
     Keep {

@@ -3,7 +3,7 @@
 use aranha_url::SiteKey;
 use serde::Serialize;
 
-use crate::{Hop, Outcome, PageRecord, SiteFacts};
+use crate::{Hop, Outcome, PageRecord, SeedSettings, SiteFacts};
 
 /// Sites by state. The states extend the lists of Viuva Negra 5: to crawl, being crawled, crawled (F1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
@@ -173,6 +173,8 @@ pub struct Explanation {
     pub link: Option<(u16, Hop)>,
     /// Whether the page is a seed.
     pub seed: bool,
+    /// What the user has set for the seeds of the site.
+    pub settings: SeedSettings,
     /// History of the page, oldest record first.
     pub records: Vec<PageRecord>,
 }

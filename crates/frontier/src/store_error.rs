@@ -14,6 +14,8 @@ pub(crate) enum StoreError {
     Postgres(tokio_postgres::Error),
     /// The connection to the database was lost and is not open again yet.
     NotConnected,
+    /// The connection was lost while a transaction was committed.
+    Unanswered,
     /// Another transaction was in the way, and the caller must make the call again.
     Interrupted,
     /// An I/O error on a link run or on the write-ahead log.
@@ -53,7 +55,7 @@ impl StoreError {
     /// Whether the database cannot be reached, or refuses all work for now.
     pub(crate) fn is_away(&self) -> bool {
         match self {
-            StoreError::NotConnected | StoreError::Interrupted => true,
+            StoreError::NotConnected | StoreError::Unanswered | StoreError::Interrupted => true,
             StoreError::Postgres(error) => is_away(error),
             _ => false,
         }
@@ -118,6 +120,7 @@ impl StoreError {
                 place,
                 source: "another transaction was in the way".into(),
             },
+            StoreError::Unanswered => FrontierError::Unanswered { place },
             StoreError::NotConnected => FrontierError::Away {
                 place,
                 source: "the connection was lost".into(),

@@ -37,6 +37,8 @@ pub struct Plan {
     pub pages: Sizes,
     /// Number of IP addresses. If there are more sites than addresses, sites share an address as virtual hosts.
     pub addresses: usize,
+    /// Percentage of honest sites that are at the first address instead.
+    pub crowded: usize,
     /// Number of sites whose home pages are seeds, counted from the first site. The others are found by links.
     pub seeds: usize,
     /// Time between the request and the first byte of the response.
@@ -71,6 +73,7 @@ impl Plan {
                 largest: 36,
             },
             addresses: 6,
+            crowded: 0,
             seeds: 3,
             latency: Latency::default(),
             port: 0,

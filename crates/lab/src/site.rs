@@ -176,10 +176,14 @@ const ADDRESS: u64 = 2;
 const RANK: u64 = 3;
 const LATENCY: u64 = 4;
 const SCHEME: u64 = 5;
+const CROWD: u64 = 6;
 
 /// The index of the address of a site. The first sites have different addresses; each later site shares one of these.
+/// A crowd of sites is at the first address.
 fn address_index(plan: &Plan, number: usize) -> usize {
-    if number < plan.addresses {
+    if Chance::of(plan.seed, &[CROWD, number as u64]).below(100) < plan.crowded {
+        0
+    } else if number < plan.addresses {
         number
     } else {
         Chance::of(plan.seed, &[ADDRESS, number as u64]).below(plan.addresses)

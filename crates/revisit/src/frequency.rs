@@ -30,8 +30,11 @@ pub(crate) fn lowered(level: u32, share: f32) -> u32 {
 }
 
 /// The new level (`fr_max`) of a page after a visit, which `history` already includes. Changes are counted among the
-/// last `window` visits. `first` is the level of a new page.
+/// last `window` visits. `first` is the level after the first visit, which shows no change yet.
 pub(crate) fn level(history: &History, window: u32, first: u32) -> u8 {
+    if history.visits <= 1 {
+        return u8::try_from(first.max(1)).unwrap_or(u8::MAX);
+    }
     let limit = window.clamp(1, 32);
     let x = history.visits.min(limit);
     let old = match history.level {
@@ -91,6 +94,23 @@ mod tests {
         history.visits = 0;
         history.recent = 0;
         history.level = 0;
-        assert_eq!(level(&history, 20, 2), 1);
+        assert_eq!(level(&history, 20, 2), 2);
+    }
+
+    /// Bouras, Table 1 and Table 2: a seed begins with the level 2. If it does not change, the level grows to 6 within
+    /// ten crawls; if it changes every time, it falls to 1.
+    #[test]
+    fn the_first_level_is_kept_until_there_is_something_to_compare() {
+        let levels = |changes: bool| {
+            let mut history = History::default();
+            let levels = (0..10).map(|number| {
+                history.count(number * 86_400_000, changes && number > 0);
+                history.level = level(&history, 20, 2);
+                history.level
+            });
+            levels.collect::<Vec<_>>()
+        };
+        assert_eq!(levels(false), [2, 2, 2, 3, 4, 5, 6, 7, 8, 9]);
+        assert_eq!(levels(true), [2, 2, 1, 1, 1, 1, 1, 1, 1, 1]);
     }
 }

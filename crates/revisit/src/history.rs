@@ -4,6 +4,8 @@
 //! are stored in the order of their declaration (postcard). New fields are appended, and the frontier's version byte is
 //! raised.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 /// State of a page at a visit. Change is judged by the text, not by the markup.
@@ -19,6 +21,15 @@ pub enum PageState {
     Gone,
     /// No response, or a response that says nothing about the page. The visit is not added to the history.
     Failed,
+}
+
+/// Intervals between the visits of a page that the user has set for a seed (X6; `fr` and `fr_max` in Bouras, Table 1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Pace {
+    /// The interval after the first visit of a page. With the policy `fixed`, every interval.
+    pub every: Option<Duration>,
+    /// The longest interval, instead of [`Options::max_interval`](crate::Options::max_interval).
+    pub max_every: Option<Duration>,
 }
 
 /// One visit of a page.
@@ -38,8 +49,10 @@ pub struct PageVisit {
     /// Seed from which the variation of visit times is computed (F12). It is the page's key, or the site's key if all
     /// pages of a site are to be visited together.
     pub key: u64,
-    /// The [`SiteHistory::share`](crate::SiteHistory::share) of the site, if the page is an entry page and the policy
-    /// is `selective`. It lowers the number of rounds between visits (Bouras 5).
+    /// The intervals that the user has set for the page's site.
+    pub pace: Pace,
+    /// With the policy `selective`, the share of the pages below this page that change from round to round
+    /// ([`SiteUpdate::share`](crate::SiteUpdate::share)). It lowers the number of rounds between visits (Bouras 5).
     pub inner: Option<f32>,
     /// Whether the site is fast, see [`Schedule::quick`](crate::Schedule::quick). Changed pages of a fast site join the
     /// next quick round.
@@ -56,6 +69,7 @@ impl PageVisit {
             expires: None,
             importance: 1.0,
             key,
+            pace: Pace::default(),
             inner: None,
             quick: false,
         }

@@ -36,13 +36,15 @@ mod poisson;
 mod rounds;
 mod schedule;
 mod selective;
+mod site_history;
 mod trust;
 
-pub use history::{History, PageState, PageVisit};
+pub use history::{History, Pace, PageState, PageVisit};
 pub use optimal::{Census, best_interval};
-pub use options::{Options, Policy};
+pub use options::{Options, Policy, SelectiveGroups};
 pub use schedule::{EarlyVisits, Schedule};
-pub use selective::SiteHistory;
+pub use selective::GroupHistory;
+pub use site_history::{Heads, PagePlace, SiteHistory, SiteUpdate};
 pub use trust::Trust;
 
 /// Milliseconds in a day. Rates of change are per day.

@@ -15,14 +15,28 @@ pub enum Policy {
     /// Pages skip rounds while they do not change (Bouras 3.2).
     #[default]
     Frequency,
-    /// Like `frequency`, but if the entry page of a site has not changed, its inner pages are visited only if enough of
-    /// them are expected to have changed (Bouras 3.3).
+    /// Like `frequency`, but if a page has not changed, the pages that it links to are visited only if enough of them are
+    /// expected to have changed (Bouras 3.3). [`Options::selective`] says which pages are judged.
     Selective,
     /// A page is visited again when the probability that it has changed reaches `change_probability`.
     Poisson,
     /// `budget` requests a day are distributed over the pages so that the stored copies of important pages are up to
     /// date for as much of the time as possible.
     Optimal,
+}
+
+/// `selective`: the pages that are judged by the pages that they link to (Bouras 3.3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SelectiveGroups {
+    /// The entry page of a site decides about all its other pages.
+    #[default]
+    EntryPages,
+    /// Every page decides about the pages that were first found on it.
+    AllPages,
+    /// The second way of Bouras 3.3: every page is visited when its own turn comes. If it has not changed, the pages
+    /// that were first found on it are visited in the same round.
+    Descend,
 }
 
 /// Options for revisits.
@@ -50,8 +64,10 @@ pub struct Options {
     pub history_visits: u32,
     /// `frequency`: rounds between visits of a new page (the first `fr_max`, which is 2 in Bouras 5).
     pub initial_rounds: u32,
-    /// `selective`: initial threshold. The inner pages of a site are visited if at least this share of them is expected
-    /// to have changed.
+    /// `selective`: the pages that are judged by the pages that they link to.
+    pub selective: SelectiveGroups,
+    /// `selective`: initial threshold. The pages below an unchanged page are visited if at least this share of them is
+    /// expected to have changed.
     pub min_changed_share: f32,
     /// `fixed`, `frequency`, `selective`: length of a quick round. A site is fast if more than half of its pages change from one
     /// round to the next. If a page of a fast site has changed, it is visited again in the next quick round instead of
@@ -79,6 +95,7 @@ impl Default for Options {
             max_gone: 5,
             history_visits: 20,
             initial_rounds: 1,
+            selective: SelectiveGroups::default(),
             min_changed_share: 0.4,
             quick_every: None,
             prior_change_interval: Duration::from_hours(10 * 24),

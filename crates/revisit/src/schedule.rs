@@ -7,7 +7,8 @@
 use std::time::Duration;
 
 use crate::{
-    Census, DAY_MS, History, Options, PageState, PageVisit, Policy, SiteHistory, frequency,
+    Census, DAY_MS, GroupHistory, History, Options, Pace, PageState, PageVisit, Policy,
+    SelectiveGroups, frequency,
     optimal::Market,
     poisson::Belief,
     rounds::{self, Rounds},
@@ -68,23 +69,34 @@ impl Schedule {
         }
         let due = match (self.options.policy, &self.market) {
             (Policy::Optimal, Some(market)) => {
-                let rate = self.belief(history).rate();
+                let rate = self.belief(history, visit.pace).rate();
                 let wait = market.interval(&mut history.cell, rate, visit.importance);
                 let wait = wait.min(self.max_interval_by_age(history));
+                let wait = visit
+                    .pace
+                    .max_every
+                    .map_or(wait, |most| wait.min(days(most)));
                 self.plan_in_days(wait, history, visit)
             }
             (Policy::Optimal | Policy::Poisson, _) => {
                 let wait = self
-                    .belief(history)
+                    .belief(history, visit.pace)
                     .wait(f64::from(self.options.change_probability));
-                let wait = wait.min(days(self.options.max_interval));
+                let wait = wait.min(days(self.longest(visit.pace)));
                 self.plan_in_days(wait, history, visit)
             }
+            // With `descend` a page is judged in every round, and passed over if its turn has not come.
+            (Policy::Selective, _) if self.groups() == SelectiveGroups::Descend => {
+                self.plan_in_rounds(1, visit)
+            }
             (Policy::Frequency | Policy::Selective, _) => {
-                self.plan_in_rounds(history.level.max(1), visit)
+                self.plan_in_rounds(history.level.max(1).into(), visit)
             }
             (Policy::Never, _) => return None,
-            (Policy::Fixed, _) => self.plan_in_rounds(1, visit),
+            (Policy::Fixed, _) => {
+                let rounds = visit.pace.every.map_or(1, |every| self.in_rounds(every));
+                self.plan_in_rounds(rounds, visit)
+            }
         };
         Some(self.defer_until_expiry(due, visit).max(visit.at + 1))
     }
@@ -94,16 +106,42 @@ impl Schedule {
         u32::try_from(self.rounds.number(at).max(0)).unwrap_or(u32::MAX)
     }
 
-    /// `selective`: starts a round of a site. `entry` is the state of its entry page, or `None` if that page was not
-    /// due. May be called again in the same round, for example for a second entry page.
-    pub fn open_round(&self, site: &mut SiteHistory, entry: Option<PageState>, at: i64) {
-        site.open(self.round(at), entry, self.options.min_changed_share);
+    pub(crate) fn policy(&self) -> Policy {
+        self.options.policy
     }
 
-    /// `selective`: whether the inner page `key`, which is due, is visited in this round. True for every other policy.
-    /// If false, the page is due again at [`Schedule::in_next_round`].
-    pub fn visits_inner_page(&self, site: &SiteHistory, key: u64) -> bool {
-        self.options.policy != Policy::Selective || site.visits(key)
+    pub(crate) fn groups(&self) -> SelectiveGroups {
+        self.options.selective
+    }
+
+    pub(crate) fn min_changed_share(&self) -> f32 {
+        self.options.min_changed_share
+    }
+
+    /// Whether the page's own turn has come: it was last visited as many rounds ago as its level (`fr_max`) says.
+    pub(crate) fn is_turn(&self, history: &History, pace: Pace, at: i64) -> bool {
+        let last = self.round(i64::from(history.last_visit) * 1000);
+        let rounds = u32::from(history.level.max(1)).min(self.in_rounds(self.longest(pace)));
+        history.visits == 0 || self.round(at) >= last.saturating_add(rounds)
+    }
+
+    /// Whether the interval since the last visit would be longer than the longest interval if the page were visited in
+    /// the next round.
+    pub(crate) fn is_overdue(&self, history: &History, pace: Pace, at: i64) -> bool {
+        let last = self.round(i64::from(history.last_visit) * 1000);
+        let rounds = self.in_rounds(self.longest(pace));
+        history.visits > 0 && self.round(at) >= last.saturating_add(rounds)
+    }
+
+    /// The longest interval between two visits of a page.
+    fn longest(&self, pace: Pace) -> Duration {
+        pace.max_every.unwrap_or(self.options.max_interval)
+    }
+
+    /// The number of whole rounds in an interval, at least 1.
+    fn in_rounds(&self, interval: Duration) -> u32 {
+        let rounds = (millis(interval) / self.rounds.length()).max(1);
+        u32::try_from(rounds).unwrap_or(u32::MAX)
     }
 
     /// The visit time of the page or site `key` in the next round after the one that contains the time `at`.
@@ -132,7 +170,7 @@ impl Schedule {
 
     /// `fixed`, `frequency`: counts a visited page of a site, to learn whether the site is fast. Returns false if there
     /// are no quick rounds, so that nothing is to be learnt.
-    pub fn count_visit(&self, site: &mut SiteHistory, seen: PageState, at: i64) -> bool {
+    pub fn count_visit(&self, site: &mut GroupHistory, seen: PageState, at: i64) -> bool {
         let has_rounds = matches!(self.options.policy, Policy::Fixed | Policy::Frequency);
         if !has_rounds || self.quick.is_none() {
             return false;
@@ -142,12 +180,12 @@ impl Schedule {
     }
 
     /// Whether the site is fast and quick rounds are configured (I6).
-    pub fn quick(&self, site: &SiteHistory) -> bool {
+    pub fn quick(&self, site: &GroupHistory) -> bool {
         self.quick.is_some() && site.fast()
     }
 
     /// The time of the next round of a site: the next quick round if the site is fast, otherwise the next full round.
-    pub fn next_round(&self, site: &SiteHistory, key: u64, at: i64) -> i64 {
+    pub fn next_round(&self, site: &GroupHistory, key: u64, at: i64) -> i64 {
         let full = self.in_next_round(key, at);
         match self.quick {
             Some(quick) if site.fast() => full.min(quick.time_in_round(quick.number(at) + 1, key)),
@@ -184,12 +222,12 @@ impl Schedule {
 
     /// Estimated number of changes of the page per day.
     pub fn rate(&self, history: &History) -> f64 {
-        self.belief(history).rate()
+        self.belief(history, Pace::default()).rate()
     }
 
-    fn belief(&self, history: &History) -> Belief {
-        Belief::of(history.shape, history.exposure)
-            .unwrap_or_else(|| Belief::prior(days(self.options.prior_change_interval)))
+    fn belief(&self, history: &History, pace: Pace) -> Belief {
+        let prior = pace.every.unwrap_or(self.options.prior_change_interval);
+        Belief::of(history.shape, history.exposure).unwrap_or_else(|| Belief::prior(days(prior)))
     }
 
     /// Longest interval in days that the number of visits permits. It doubles with every visit, because otherwise a
@@ -200,7 +238,7 @@ impl Schedule {
 
     /// Updates the history with a visit that found the page.
     fn learn(&self, history: &mut History, visit: &PageVisit) {
-        let before = self.belief(history);
+        let before = self.belief(history, visit.pace);
         let age = visit
             .modified
             .map(|modified| (visit.at - modified) as f64 / DAY_MS);
@@ -221,11 +259,9 @@ impl Schedule {
     }
 
     fn level(&self, history: &History, visit: &PageVisit) -> u8 {
-        let level = frequency::level(
-            history,
-            self.options.history_visits,
-            self.options.initial_rounds,
-        );
+        let every = visit.pace.every;
+        let first = every.map_or(self.options.initial_rounds, |every| self.in_rounds(every));
+        let level = frequency::level(history, self.options.history_visits, first);
         match visit.inner {
             Some(share) if self.options.policy == Policy::Selective => {
                 frequency::lowered(u32::from(level), share) as u8
@@ -251,11 +287,10 @@ impl Schedule {
     }
 
     /// Plans the next visit `level` rounds later, or in the next quick round if the page changed and its site is fast.
-    fn plan_in_rounds(&self, level: u8, visit: &PageVisit) -> i64 {
-        let rounds =
-            i64::from(level).min((millis(self.options.max_interval) / self.rounds.length()).max(1));
+    fn plan_in_rounds(&self, level: u32, visit: &PageVisit) -> i64 {
+        let rounds = level.min(self.in_rounds(self.longest(visit.pace)));
         let due = self.rounds.time_in_round(
-            self.rounds.number(visit.at).saturating_add(rounds),
+            self.rounds.number(visit.at).saturating_add(rounds.into()),
             visit.key,
         );
         let due = match self.quick {
@@ -288,7 +323,7 @@ impl Schedule {
         match visit.expires {
             Some(expires) if expires > due => {
                 let twice = visit.at + 2 * (due - visit.at);
-                let most = visit.at + millis(self.options.max_interval);
+                let most = visit.at + millis(self.longest(visit.pace));
                 expires.min(twice).min(most).max(due)
             }
             _ => due,

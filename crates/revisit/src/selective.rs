@@ -1,23 +1,25 @@
-//! `selective`: decides whether the inner pages of a site are visited when its entry page has not changed (I2; Bouras
-//! 3.3 and 5).
+//! `selective`: decides whether a group of pages is visited when the page that links to them has not changed (I2, X6;
+//! Bouras 3.3 and 5).
 //!
-//! If the entry page changed, the inner pages are visited. If it did not change or was skipped, they are visited only
-//! when the expected share of changed pages reaches a threshold, 40% at first. Bouras looks up the changed pages
-//! in a database. Here the expected share is computed from the share of pages that changed per round in past rounds.
-//! One inner page in eight is visited in every round, always the same pages, so that the observed share stays current.
-//! After each full visit (a round in which all inner pages were visited), the threshold moves towards the share of
-//! pages that had changed.
+//! The page that links to the group is called its *head*. With `revisit.selective = "entry_pages"` a site has one group:
+//! its inner pages, and the head is its entry page. With `all_pages` and `descend` every page is the head of the pages
+//! that were first found on it (`site_history.rs`).
 //!
-//! For each site the engine calls in every round: [`Schedule::open_round`](crate::Schedule::open_round) after the entry
-//! page was visited or skipped, [`Schedule::visits_inner_page`](crate::Schedule::visits_inner_page) for each inner page
-//! that is due, and [`SiteHistory::count_inner_visit`] for each one visited. When the engine plans the next visit of
-//! the entry page, it passes [`SiteHistory::share`] as [`PageVisit::inner`](crate::PageVisit::inner).
+//! `entry_pages`, `all_pages`: if the head changed, the group is visited. If it did not change or was skipped, the group
+//! is visited only when the expected share of changed pages reaches a threshold, 40% at first. Bouras looks up the changed
+//! pages in a database. Here the expected share is computed from the share of pages that changed per round in past
+//! rounds. One page in eight is visited in every round, always the same pages, so that the observed share stays current.
+//! After each full visit (a round in which the whole group was visited), the threshold moves towards the share of pages
+//! that had changed.
+//!
+//! `descend`: each page is visited when its own turn comes, as with `frequency`. If the head was visited and had not
+//! changed, its group is visited in the same round. If the head had changed, its group waits for the turns of its pages.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{PageState, rounds};
 
-/// One inner page in this many is visited in every round.
+/// One page in this many is visited in every round.
 const SAMPLE_INTERVAL: u64 = 8;
 /// Lowest and highest value of the threshold.
 const THRESHOLD_RANGE: (f32, f32) = (0.1, 0.7);
@@ -28,31 +30,40 @@ const DECAY: f32 = 0.85;
 /// A site is fast if more than this share of its pages changes in a round.
 const FAST_SHARE: f32 = 0.5;
 
-/// Stored state of one site between rounds. New fields are appended, as in [`History`](crate::History).
+/// Whether a group is followed after its head was visited or skipped.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum Follow {
+    /// If the head changed, or if this share of the group is expected to have changed. The share is the initial
+    /// threshold.
+    Changed(f32),
+    /// If the head was visited and had not changed.
+    Unchanged,
+}
+
+/// Stored state of a group of pages between rounds. New fields are appended, as in [`History`](crate::History).
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct SiteHistory {
+pub struct GroupHistory {
     /// Number of the current round ([`Schedule::round`](crate::Schedule::round)) plus one; 0 = none yet.
     round: u32,
-    /// Number of the last round in which all inner pages were visited, plus one; 0 = none yet.
+    /// Number of the last round in which the group was followed, plus one; 0 = none yet.
     descended: u32,
     /// Number of rounds from the last full visit to this round.
     waited: u16,
-    /// Number of inner pages visited in this round.
+    /// Number of pages of the group visited in this round.
     looked: u32,
-    /// Number of inner pages visited in this round that had changed.
+    /// Number of pages of the group visited in this round that had changed.
     changed: u32,
-    /// Share of inner pages that change in one round, averaged over past rounds.
+    /// Share of the pages that change in one round, averaged over past rounds.
     share: f32,
     /// Number of page visits behind `share`; earlier visits count less.
     weight: f32,
-    /// All inner pages are visited if the expected share of changed ones is at least this; 0 = the configured initial
-    /// value.
+    /// The group is followed if the expected share of changed pages is at least this; 0 = the configured initial value.
     threshold: f32,
 }
 
-impl SiteHistory {
-    /// Counts an inner page visited in this round. `New` and `Failed` do not count; `Gone` counts as a change.
-    pub fn count_inner_visit(&mut self, seen: PageState) {
+impl GroupHistory {
+    /// Counts a page of the group visited in this round. `New` and `Failed` do not count; `Gone` counts as a change.
+    pub fn count_page(&mut self, seen: PageState) {
         match seen {
             PageState::New | PageState::Failed => {}
             PageState::Same => self.looked = self.looked.saturating_add(1),
@@ -63,7 +74,7 @@ impl SiteHistory {
         }
     }
 
-    /// Share of the inner pages that change from one round to the next; `None` before the first observation. Half a
+    /// Share of the pages that change from one round to the next; `None` before the first observation. Half a
     /// page is added to the changed pages and half a page to the unchanged ones, because a share of exactly 0 or 1
     /// would give the same expected share after any number of rounds.
     pub fn share(&self) -> Option<f32> {
@@ -75,13 +86,13 @@ impl SiteHistory {
         self.share().is_some_and(|share| share > FAST_SHARE)
     }
 
-    /// Whether all inner pages are visited in this round.
+    /// Whether the group is followed in this round: all its pages that are due are visited.
     pub fn descending(&self) -> bool {
         self.round == self.descended
     }
 
-    /// All inner pages are visited if the expected share of changed ones is at least this. `first` is the configured
-    /// initial value.
+    /// The group is followed if the expected share of changed pages is at least this. `first` is the configured initial
+    /// value.
     pub fn threshold(&self, first: f32) -> f32 {
         if self.threshold > 0.0 {
             self.threshold
@@ -90,26 +101,33 @@ impl SiteHistory {
         }
     }
 
-    /// Starts round `number`. If it has been started already, only adds another entry page to it. `entry` is the state
-    /// of the entry page, or `None` if it was skipped.
-    pub(crate) fn open(&mut self, number: u32, entry: Option<PageState>, first: f32) {
+    /// The number of the current round plus one; 0 = none yet.
+    pub(crate) fn current_round(&self) -> u32 {
+        self.round
+    }
+
+    /// Starts round `number`. If it has been started already, only adds another visit of a head to it. `head` is the
+    /// state of the head, or `None` if it was skipped or is not visited yet.
+    pub(crate) fn open(&mut self, number: u32, head: Option<PageState>, follow: Follow) {
         let round = number.saturating_add(1);
         if round != self.round {
-            self.close(first);
+            self.close(follow);
             self.round = round;
-            let waited = match self.descended {
-                0 => 1,
-                last => round.saturating_sub(last).max(1),
+            let waited = match (follow, self.descended) {
+                // Pages have their own turns, so the time since the group was last followed says nothing about them.
+                (Follow::Unchanged, _) | (_, 0) => 1,
+                (Follow::Changed(_), last) => round.saturating_sub(last).max(1),
             };
             self.waited = u16::try_from(waited).unwrap_or(u16::MAX);
         }
-        let follow = match entry {
-            Some(PageState::New | PageState::Changed) => true,
-            _ => self
+        let follows = match (follow, head) {
+            (Follow::Unchanged, head) => head == Some(PageState::Same),
+            (Follow::Changed(_), Some(PageState::New | PageState::Changed)) => true,
+            (Follow::Changed(first), _) => self
                 .share()
                 .is_none_or(|share| after(share, self.waited) >= self.threshold(first)),
         };
-        if follow {
+        if follows {
             self.descended = round;
         }
     }
@@ -118,14 +136,14 @@ impl SiteHistory {
     pub(crate) fn count_visit(&mut self, number: u32, seen: PageState, first: f32) {
         let round = number.saturating_add(1);
         if round != self.round {
-            self.close(first);
+            self.close(Follow::Changed(first));
             (self.round, self.descended, self.waited) = (round, round, 1);
         }
-        self.count_inner_visit(seen);
+        self.count_page(seen);
     }
 
     /// Updates share and threshold at the end of a round.
-    fn close(&mut self, first: f32) {
+    fn close(&mut self, follow: Follow) {
         if self.looked > 0 {
             let full = self.descending();
             let looked = self.looked as f32;
@@ -142,7 +160,7 @@ impl SiteHistory {
             let weight = self.weight * DECAY;
             self.share = (self.share * weight + share * looked) / (weight + looked);
             self.weight = weight + looked;
-            if full {
+            if full && let Follow::Changed(first) = follow {
                 let before = self.threshold(first);
                 self.threshold = (before + THRESHOLD_STEP * (found - before))
                     .clamp(THRESHOLD_RANGE.0, THRESHOLD_RANGE.1);
@@ -152,7 +170,8 @@ impl SiteHistory {
         self.changed = 0;
     }
 
-    /// Whether the inner page `key` is visited in this round.
+    /// Whether the page `key` of the group is visited in this round, because the group is followed or the page is in the
+    /// sample.
     pub(crate) fn visits(&self, key: u64) -> bool {
         self.descending() || rounds::mix(key).is_multiple_of(SAMPLE_INTERVAL)
     }
@@ -168,11 +187,12 @@ mod tests {
     use super::*;
 
     const FIRST: f32 = 0.4;
+    const FOLLOW: Follow = Follow::Changed(FIRST);
 
     /// Simulates one round in which `percent` of the inner pages change. `stale` marks pages that have changed since
     /// their last visit. Returns the number of inner pages visited.
     fn round(
-        site: &mut SiteHistory,
+        site: &mut GroupHistory,
         number: u32,
         entry: Option<PageState>,
         percent: u32,
@@ -182,11 +202,11 @@ mod tests {
             *stale |=
                 rounds::unit_hash(page as u64, u64::from(number)) < f64::from(percent) / 100.0;
         }
-        site.open(number, entry, FIRST);
+        site.open(number, entry, FOLLOW);
         let mut visited = 0;
         for (page, stale) in stale.iter_mut().enumerate() {
             if site.visits(page as u64) {
-                site.count_inner_visit(if *stale {
+                site.count_page(if *stale {
                     PageState::Changed
                 } else {
                     PageState::Same
@@ -199,7 +219,7 @@ mod tests {
     }
 
     fn descents(percent: u32, rounds: u32) -> usize {
-        let mut site = SiteHistory::default();
+        let mut site = GroupHistory::default();
         let mut stale = [false; 100];
         (0..rounds)
             .filter(|&number| {
@@ -227,7 +247,7 @@ mod tests {
 
     #[test]
     fn a_changed_entry_page_leads_to_a_full_visit() {
-        let mut site = SiteHistory::default();
+        let mut site = GroupHistory::default();
         let mut stale = [false; 100];
         for number in 0..20 {
             round(&mut site, number, Some(PageState::Same), 0, &mut stale);
@@ -242,30 +262,30 @@ mod tests {
 
     #[test]
     fn a_round_is_closed_once() {
-        let mut site = SiteHistory::default();
-        site.open(7, Some(PageState::New), FIRST);
-        site.count_inner_visit(PageState::Changed);
+        let mut site = GroupHistory::default();
+        site.open(7, Some(PageState::New), FOLLOW);
+        site.count_page(PageState::Changed);
         let before = site.clone();
-        site.open(7, Some(PageState::Same), FIRST);
+        site.open(7, Some(PageState::Same), FOLLOW);
         assert_eq!(
             site, before,
             "a second entry page, or the same one after a restart"
         );
         assert_eq!(site.share(), None);
-        site.open(8, Some(PageState::Same), FIRST);
+        site.open(8, Some(PageState::Same), FOLLOW);
         assert_eq!(site.share(), Some(0.75));
         assert!(site.fast());
     }
 
     #[test]
     fn the_threshold_follows_the_share_found() {
-        let mut site = SiteHistory::default();
+        let mut site = GroupHistory::default();
         let mut stale = [false; 100];
         for number in 0..3 {
             round(&mut site, number, Some(PageState::Changed), 90, &mut stale);
         }
         assert!(site.threshold(FIRST) > FIRST);
-        let mut site = SiteHistory::default();
+        let mut site = GroupHistory::default();
         for number in 0..3 {
             round(&mut site, number, Some(PageState::Changed), 0, &mut stale);
         }
@@ -274,13 +294,13 @@ mod tests {
 
     #[test]
     fn a_site_history_stays_within_its_size() {
-        assert!(size_of::<SiteHistory>() <= 40);
-        let bytes = postcard::to_stdvec(&SiteHistory {
+        assert!(size_of::<GroupHistory>() <= 40);
+        let bytes = postcard::to_stdvec(&GroupHistory {
             round: 500_000,
             descended: 499_999,
             share: 0.5,
             weight: 80.0,
-            ..SiteHistory::default()
+            ..GroupHistory::default()
         })
         .expect("encodes");
         assert!(bytes.len() <= 24, "{}", bytes.len());

@@ -7,12 +7,12 @@ mod study;
 #[path = "../examples/freshness/web.rs"]
 mod web;
 
-use aranha_revisit::Policy;
+use aranha_revisit::{Policy, SelectiveGroups};
 use study::{MAX_OF_CLAIRVOYANT, MAX_OF_UNIFORM, MIN_SAVED, Study};
-use web::{ChangeKind, ChangingWeb};
+use web::{ChangeKind, ChangingWeb, Similar};
 
 fn small_web() -> ChangingWeb {
-    ChangingWeb::new(1000, 180.0, 5)
+    ChangingWeb::new(1000, 180.0, 5, Similar::Sites)
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn optimal_is_much_better_than_uniform_and_near_the_clairvoyant_optimum() {
 
 #[test]
 fn frequency_saves_downloads_at_equal_freshness() {
-    let web = ChangingWeb::new(400, 90.0, 5);
+    let web = ChangingWeb::new(400, 90.0, 5, Similar::Sites);
     let saving = Study::new(&web).saving(1.0);
     assert!(saving.saved() >= MIN_SAVED, "{}", saving.saved());
     assert!(saving.shorter_round < saving.round);
@@ -66,4 +66,25 @@ fn selective_finds_changes_in_sites_with_an_unchanged_entry_page() {
     assert!(selective.hidden_changes_found > 0.0 && skipping.hidden_changes_found < 1.0);
     assert!(selective.changes_found > skipping.changes_found);
     assert!(selective.inner_freshness > skipping.inner_freshness + 0.05);
+}
+
+/// The reason for the default of `revisit.selective` (docs/decisions/0010-revisit.md).
+#[test]
+fn judging_every_page_is_not_better_than_judging_entry_pages() {
+    for similar in [Similar::Sites, Similar::Sections] {
+        let web = ChangingWeb::new(1000, 180.0, 5, similar);
+        let study = Study::new(&web);
+        let freshness = |policy, selective| study.at_budget_with(policy, selective).freshness;
+        let fixed = freshness(Policy::Fixed, SelectiveGroups::EntryPages);
+        let [entry_pages, all_pages, descend] = [
+            SelectiveGroups::EntryPages,
+            SelectiveGroups::AllPages,
+            SelectiveGroups::Descend,
+        ]
+        .map(|selective| freshness(Policy::Selective, selective));
+        let all = format!("{similar:?}: {fixed} {entry_pages} {all_pages} {descend}");
+        assert!(entry_pages > fixed && all_pages > fixed, "{all}");
+        assert!((entry_pages - all_pages).abs() < 0.015, "{all}");
+        assert!(descend < entry_pages && descend > fixed - 0.015, "{all}");
+    }
 }

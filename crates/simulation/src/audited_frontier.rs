@@ -7,7 +7,7 @@ use std::time::Duration;
 use aranha_frontier::{
     CheckIn, CheckedIn, Claim, Claimed, Embedded, Explanation, Frontier, FrontierError,
     FrontierStatus, Lease, LeaseLost, Outside, PageRecord, ProblemSite, RecordBatch, RecordCursor,
-    Rediscovered, Seed, Seeded, SiteFacts, VisitOrder,
+    Rediscovered, Seed, Seeded, SiteFacts, SiteSettings, VisitOrder,
 };
 use aranha_url::{CanonUrl, PathKey, SiteKey};
 
@@ -41,6 +41,18 @@ pub(crate) fn lock(waits: &Mutex<WaitAudit>) -> MutexGuard<'_, WaitAudit> {
 impl Frontier for AuditedFrontier {
     fn seed(&mut self, now: i64, seeds: &[Seed]) -> Result<Seeded, FrontierError> {
         self.inner.seed(now, seeds)
+    }
+
+    fn set_seed_settings(
+        &mut self,
+        now: i64,
+        settings: &[SiteSettings],
+    ) -> Result<(), FrontierError> {
+        self.inner.set_seed_settings(now, settings)
+    }
+
+    fn seed_settings(&self) -> Result<Vec<SiteSettings>, FrontierError> {
+        self.inner.seed_settings()
     }
 
     fn make_due(&mut self, now: i64, seeds: &[Seed]) -> Result<(), FrontierError> {

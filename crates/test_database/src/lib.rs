@@ -10,11 +10,24 @@ use std::sync::{LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
 /// Runs the server until its standard input is closed, also because the process of the tests has ended in any way. Then
-/// it ends the server and removes the folder.
+/// it ends the server and removes the folder. A line `kill` kills the server, a line `start` starts it.
 const RUN: &str = r#"
-"$0/postgres" -D "$1/data" -k "$1" -c listen_addresses= -c fsync=off -c max_connections=300 -c shared_buffers=64MB \
-    -c max_locks_per_transaction=256 >"$1/log" 2>&1 </dev/null &
-read -r _
+start() {
+    "$0/postgres" -D "$1/data" -k "$1" -c listen_addresses= -c fsync=off -c max_connections=300 -c shared_buffers=64MB \
+        -c max_locks_per_transaction=256 >>"$1/log" 2>&1 </dev/null &
+}
+start "$1"
+while read -r order; do
+    case $order in
+        kill)
+            kill -STOP $!
+            kill -9 $! $(cat /proc/$!/task/$!/children)
+            wait $!
+            rm -f "$1/data/postmaster.pid"
+            ;;
+        start) start "$1" ;;
+    esac
+done
 kill -INT $!
 wait $!
 rm -rf "$1"
@@ -22,10 +35,10 @@ rm -rf "$1"
 
 /// A running server.
 #[derive(Debug)]
-struct Cluster {
+pub struct Cluster {
     folder: PathBuf,
     /// Its standard input stays open as long as the server is needed.
-    _server: Mutex<Child>,
+    server: Mutex<Child>,
     schemas: AtomicU32,
 }
 
@@ -74,7 +87,8 @@ pub fn sql(statements: &str) -> String {
 }
 
 impl Cluster {
-    fn start() -> io::Result<Cluster> {
+    /// Starts a server of its own.
+    pub fn start() -> io::Result<Cluster> {
         let programs = programs()?;
         let memory = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
         let folder = memory?.keep();
@@ -105,7 +119,7 @@ impl Cluster {
         let server = run.stdin(Stdio::piped()).stdout(Stdio::null()).spawn()?;
         let cluster = Cluster {
             folder,
-            _server: Mutex::new(server),
+            server: Mutex::new(server),
             schemas: AtomicU32::new(0),
         };
         cluster.wait_until_ready()?;
@@ -131,6 +145,40 @@ impl Cluster {
             }
             std::thread::sleep(Duration::from_millis(20));
         }
+    }
+
+    /// Kills all processes of the server.
+    ///
+    /// # Panics
+    ///
+    /// If another thread has panicked while it gave an order to the server.
+    pub fn crash(&self) {
+        self.order("kill");
+        while self.folder.join("data/postmaster.pid").exists() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Start the server after a crash.
+    ///
+    /// # Panics
+    ///
+    /// If another thread has panicked while it gave an order to the server.
+    pub fn restart(&self) -> io::Result<()> {
+        self.order("start");
+        self.wait_until_ready()
+    }
+
+    fn order(&self, line: &str) {
+        use std::io::Write as _;
+        let mut server = self.server.lock().expect("no panic");
+        let input = server.stdin.as_mut().expect("it is a pipe");
+        writeln!(input, "{line}").expect("the server is watched");
+    }
+
+    /// The address of a schema. The role may do everything and needs no password.
+    pub fn address_of(&self, schema: &str) -> String {
+        self.address("aranha", schema)
     }
 
     fn address(&self, role: &str, schema: &str) -> String {

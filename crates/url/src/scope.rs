@@ -80,6 +80,8 @@ pub struct Scope {
     reject: Option<Filter>,
     blacklist: Blacklist,
     max_depth: Option<u16>,
+    /// Maximum depths of single sites, instead of `max_depth`.
+    site_depths: HashMap<SiteKey, u16, IdentityBuildHasher>,
     requisites: bool,
     seeds: HashSet<PageKey, IdentityBuildHasher>,
     sites: HashSet<SiteKey, IdentityBuildHasher>,
@@ -110,6 +112,13 @@ pub enum ScopeRule<'a> {
         /// Depth at which the URL was found.
         depth: u16,
         /// The configured limit.
+        limit: u16,
+    },
+    /// The depth is beyond the limit that the user has set for the site.
+    SiteDepth {
+        /// Depth at which the URL was found.
+        depth: u16,
+        /// The limit.
         limit: u16,
     },
     /// The `reject` filter matches.
@@ -171,6 +180,7 @@ impl Scope {
             reject,
             blacklist,
             max_depth,
+            site_depths: HashMap::default(),
             requisites: false,
             seeds: HashSet::default(),
             sites: HashSet::default(),
@@ -207,6 +217,11 @@ impl Scope {
                 self.domains.insert(domain(seed).to_owned());
             }
         }
+    }
+
+    /// Sets the maximum depth of a site, instead of the one of the crawl.
+    pub fn set_site_depth(&mut self, site: SiteKey, limit: u16) {
+        self.site_depths.insert(site, limit);
     }
 
     /// Whether the black list has this URL, its domain, or the IP address that is its host.
@@ -248,8 +263,11 @@ impl Scope {
         if self.seeds.contains(&key) {
             return Judgement::inside(ScopeRule::Seed);
         }
-        match self.max_depth {
-            Some(limit) if depth > limit => {
+        match (self.site_depths.get(&key.site), self.max_depth) {
+            (Some(&limit), _) if depth > limit => {
+                return Judgement::outside(ScopeRule::SiteDepth { depth, limit });
+            }
+            (None, Some(limit)) if depth > limit => {
                 return Judgement::outside(ScopeRule::Depth { depth, limit });
             }
             _ => {}
@@ -385,6 +403,12 @@ impl fmt::Display for ScopeRule<'_> {
             ScopeRule::Seed => out.write_str("it is a seed"),
             ScopeRule::Depth { depth, limit } => {
                 write!(out, "depth {depth} is beyond the limit of {limit}")
+            }
+            ScopeRule::SiteDepth { depth, limit } => {
+                write!(
+                    out,
+                    "depth {depth} is beyond the limit of {limit} that is set for the site's seeds"
+                )
             }
             ScopeRule::Reject(filter) => write!(out, "reject: {filter}"),
             ScopeRule::Filter(filter) => write!(out, "does not satisfy filter: {filter}"),

@@ -31,6 +31,22 @@ pub enum VolumeError {
         /// The archive's directory.
         path: PathBuf,
     },
+    /// A folder for volumes cannot be used.
+    #[error("the folder {} cannot be used for volumes: {problem}", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// Description of the problem.
+        problem: String,
+    },
+    /// An object store could not be used.
+    #[error("{store}: {problem}")]
+    Store {
+        /// Address of the store.
+        store: String,
+        /// Description of the problem.
+        problem: String,
+    },
     /// The archive was closed, or one of its threads panicked.
     #[error("the archive is closed")]
     Closed,

@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// Identifier of a volume. It is unique among all volumes of a frontier, those of all its nodes and of all its crawls.
 ///
 /// The upper 32 bits are the number of the node that wrote the volume. The lower 32 bits count the volumes of that
@@ -22,7 +24,7 @@ use std::fmt;
 /// assert_eq!(VolumeId::new(7, 42).to_string(), "n7.00042");
 /// assert_eq!(VolumeId::parse("n7.00042"), Some(VolumeId::new(7, 42)));
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct VolumeId(u64);
 
 impl VolumeId {
@@ -86,7 +88,7 @@ impl From<VolumeId> for u64 {
 }
 
 /// The location of a response or revisit record. Locations are ordered by volume, then by offset.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Location {
     /// The volume.
     pub volume: VolumeId,

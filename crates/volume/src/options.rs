@@ -1,10 +1,13 @@
 //! The `[volume]` section of the configuration.
 
-use std::{num::NonZero, thread::available_parallelism};
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::thread::available_parallelism;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Compression;
+use crate::s3::address::StoreAddress;
+use crate::{Compression, VolumeError};
 
 /// How volumes are written.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -15,6 +18,12 @@ pub struct Options {
     /// Number of this machine among the nodes of the crawl; part of every [`crate::VolumeId`]. 0 on a single machine.
     #[serde(skip)]
     pub node: u32,
+    /// Where volumes go: absolute paths of local folders, and addresses of object stores
+    /// (`s3://BUCKET/PREFIX?endpoint=URL&region=NAME`). Without a local folder, volumes are written to `archive/`. The
+    /// first store that works gets a copy of every closed volume.
+    pub stores: Vec<String>,
+    /// Whether the local file of a volume is kept when an object store has confirmed its copy.
+    pub keep_local: bool,
     /// A volume is closed when it reaches this size in bytes, or 200,000 exchanges.
     #[serde(with = "aranha_units::size")]
     pub roll_size: u64,
@@ -45,7 +54,45 @@ pub struct Options {
     pub warcinfo: Vec<(String, String)>,
 }
 
+/// The value of [`Options::stores`], by kind.
+#[derive(Debug, Default)]
+pub(crate) struct Places {
+    /// Local folders for new volumes.
+    pub(crate) folders: Vec<PathBuf>,
+    /// Addresses of object stores.
+    pub(crate) stores: Vec<String>,
+}
+
+/// Checks an entry of [`Options::stores`]. The error is a description of the problem.
+pub fn check_store(entry: &str) -> Result<(), String> {
+    if entry.contains("://") {
+        return StoreAddress::parse(entry).map(drop);
+    }
+    if Path::new(entry).is_absolute() {
+        Ok(())
+    } else {
+        Err("it is neither an absolute path nor an address like s3://BUCKET".to_owned())
+    }
+}
+
 impl Options {
+    /// The folders and stores for volumes.
+    pub(crate) fn places(&self) -> Result<Places, VolumeError> {
+        let mut places = Places::default();
+        for entry in &self.stores {
+            check_store(entry).map_err(|problem| VolumeError::Store {
+                store: entry.clone(),
+                problem,
+            })?;
+            if entry.contains("://") {
+                places.stores.push(entry.clone());
+            } else {
+                places.folders.push(PathBuf::from(entry));
+            }
+        }
+        Ok(places)
+    }
+
     /// Number of threads that hash and compress. At the fast levels, hashing and compressing take less than half of the
     /// processor time per page, so half of the cores are left for fetching and parsing.
     pub(crate) fn worker_threads(&self) -> usize {
@@ -67,6 +114,8 @@ impl Default for Options {
         Self {
             prefix: "aranha".to_owned(),
             node: 0,
+            stores: Vec::new(),
+            keep_local: true,
             roll_size: 1_000_000_000,
             compression: Compression::Gzip,
             level: 1,

@@ -3,7 +3,6 @@
 //! Volumes themselves are never changed. After a damaged record, reading continues at the next complete record.
 
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,6 +18,8 @@ use crate::index::entry::{self, IndexEntry};
 use crate::index::lookup;
 use crate::record::parsed::WarcRecord;
 use crate::repair::begins_like_a_record;
+use crate::s3::client::is_read_error;
+use crate::s3::range::VolumeFile;
 use crate::write::finish::{Finisher, WrittenVolume};
 use crate::{Options, VolumeError};
 
@@ -110,7 +111,7 @@ pub(crate) fn for_each_record(
     mut visit: impl FnMut(u64, u64, &WarcRecord),
 ) -> Result<(), VolumeError> {
     let fault = |source| VolumeError::from_io(&volume.path, source);
-    let open = || File::open(&volume.path).map_err(fault);
+    let open = || VolumeFile::open(volume).map_err(fault);
     let mut start = Some(0);
     while let Some(offset) = start {
         let source = lookup::reader_at(open()?, offset).map_err(fault)?;
@@ -119,7 +120,7 @@ pub(crate) fn for_each_record(
             let offset = members.position();
             match members.next() {
                 Ok(None) => return Ok(()),
-                Err(error) if error.raw_os_error().is_some() => return Err(fault(error)),
+                Err(error) if is_read_error(&error) => return Err(fault(error)),
                 Err(_) => break offset,
                 Ok(Some(member)) => {
                     let length = member.length;
@@ -136,7 +137,7 @@ pub(crate) fn for_each_record(
 }
 
 /// Offset of the first complete record at `from` or later.
-fn next_record(file: &mut File, from: u64) -> io::Result<Option<u64>> {
+fn next_record(file: &mut VolumeFile, from: u64) -> io::Result<Option<u64>> {
     let mut position = from;
     let mut block = Vec::new();
     // Blocks overlap by the length of the longest magic number, less one byte.
@@ -165,7 +166,7 @@ fn next_record(file: &mut File, from: u64) -> io::Result<Option<u64>> {
 }
 
 /// Whether a complete record begins at this offset.
-fn is_record(file: &mut File, offset: u64) -> io::Result<bool> {
+fn is_record(file: &mut VolumeFile, offset: u64) -> io::Result<bool> {
     /// Enough bytes for [`begins_like_a_record`].
     const PREFIX: u64 = 4 << 10;
     file.seek(SeekFrom::Start(offset))?;
@@ -174,9 +175,9 @@ fn is_record(file: &mut File, offset: u64) -> io::Result<bool> {
     if !begins_like_a_record(&prefix) {
         return Ok(false);
     }
-    let source = lookup::reader_at(file.try_clone()?, offset)?;
+    let source = lookup::reader_at(file, offset)?;
     let member = match MemberReader::new(source, offset).next() {
-        Err(error) if error.raw_os_error().is_some() => return Err(error),
+        Err(error) if is_read_error(&error) => return Err(error),
         member => member.ok().flatten(),
     };
     Ok(member.is_some_and(|member| WarcRecord::of_member(member).is_ok()))

@@ -43,11 +43,19 @@ pub struct RepairedVolume {
     pub bytes_cut: u64,
 }
 
-/// Repairs every volume with the suffix `.open`, in order of identifier.
-pub(crate) fn repair(archive: &Path, finisher: &Finisher) -> Result<Repairs, VolumeError> {
+/// Repairs every volume with the suffix `.open`, in order of identifier. Volumes in unusable folders are left as they are.
+pub(crate) fn repair(
+    archive: &Path,
+    unusable: &[PathBuf],
+    finisher: &Finisher,
+) -> Result<Repairs, VolumeError> {
     let mut repairs = Repairs::default();
     let volumes = volumes::list(archive)?;
-    for volume in volumes.into_values().filter(|volume| volume.open) {
+    let is_usable = |volume: &Volume| !unusable.iter().any(|path| volume.path.starts_with(path));
+    for volume in volumes.into_values() {
+        if !volume.open || !is_usable(&volume) {
+            continue;
+        }
         let fault = |source| VolumeError::from_io(&volume.path, source);
         if std::fs::metadata(&volume.path).map_err(fault)?.len() == 0 {
             std::fs::remove_file(&volume.path).map_err(fault)?; // created, but nothing was written

@@ -17,6 +17,8 @@ use crate::index::entry::{self, IndexEntry};
 use crate::index::lookup::{self, CdxjLine};
 use crate::read::reader::ArchiveReader;
 use crate::record::parsed::WarcRecord;
+use crate::s3::client::is_read_error;
+use crate::s3::range::VolumeFile;
 
 /// Maximum number of faults in a report. Further faults are only counted.
 const MAX_FAULTS: usize = 1000;
@@ -95,8 +97,7 @@ pub fn check(
 ) -> Result<CheckReport, VolumeError> {
     let reader = ArchiveReader::open(dir)?;
     let volumes = reader.volumes()?;
-    let size = |volume: &Volume| std::fs::metadata(&volume.path).map_or(0, |data| data.len());
-    let total = volumes.iter().map(size).sum();
+    let total = volumes.iter().map(Volume::size).sum();
     let mut checker = Checker {
         reader,
         indexes: dir.join("indexes"),
@@ -149,8 +150,10 @@ impl Checker {
         progress: &mut impl FnMut(&CheckProgress),
     ) -> Result<Vec<IndexEntry>, VolumeError> {
         let fault = |source| VolumeError::from_io(&volume.path, source);
-        let open =
-            || File::open(&volume.path).or_else(|_| File::open(volume.path.with_extension("")));
+        let open = || {
+            VolumeFile::open(volume)
+                .or_else(|_| File::open(volume.path.with_extension("")).map(VolumeFile::Local))
+        };
         let before = self.report.bytes;
         let mut entries = Vec::new();
         let mut start = 0;
@@ -167,6 +170,10 @@ impl Checker {
                         (member, length)
                     }
                     Ok(None) => break 'reading,
+                    // The rest of a volume that a store does not deliver cannot be judged.
+                    Err(error) if volume.is_remote() && is_read_error(&error) => {
+                        return Err(fault(error));
+                    }
                     Err(error) => break (offset, error.to_string()),
                 };
                 let record = match WarcRecord::of_member(member) {

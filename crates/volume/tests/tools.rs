@@ -5,7 +5,7 @@
 
 mod sample;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -14,7 +14,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use aranha_volume::{
-    ArchiveReader, Compression, EarlierVersion, Exchange, LargeBody, Options, check,
+    ArchiveReader, Compression, EarlierVersion, Exchange, ForgetRequest, LargeBody, Options, check,
+    forget,
 };
 use bytes::Bytes;
 use sample::{chunked, chunks, exchange, gzip, plain, text, write};
@@ -281,6 +282,40 @@ fn pywb_replays_every_page() {
         head.contains(" 301 ") && head.to_lowercase().contains("location: /plain"),
         "{head}"
     );
+}
+
+/// A forgotten page is replayed with status 410, and the pages after it in the volume as before.
+#[test]
+fn pywb_replays_a_tombstone() {
+    let (folder, volumes) = archive();
+    let request = ForgetRequest {
+        locations: BTreeSet::new(),
+        is_target: &|url| url.ends_with("/chunked"),
+        known_copies: BTreeMap::new(),
+        copies: false,
+        reason: "by request",
+        time_ms: 1_795_064_400_000,
+        dry_run: false,
+    };
+    let found = forget(folder.path(), &request).unwrap();
+    assert_eq!(found.records, 1);
+    let copies = ["http://www.example.org/copy-of-chunked".to_owned()];
+    assert_eq!(found.copies, copies.into());
+    let checked = tool("warcio").arg("check").args(&volumes).output().unwrap();
+    assert!(checked.status.success(), "{checked:?}");
+    let pywb = Pywb::start(folder.path());
+    for (page, second) in every_kind().iter().zip(0..) {
+        let stamp = format!("{}", 20_261_115_174_800_u64 + second);
+        if page.url.ends_with("/chunked") {
+            let (head, body) = pywb.get(&stamp, &page.url);
+            let body = String::from_utf8(body).unwrap();
+            assert!(head.contains(" 410 "), "{head}");
+            assert!(body.contains("was removed from the archive"), "{body}");
+        } else if page.url.ends_with("/large") || page.url.ends_with("/copy-of-zipped") {
+            let (head, body) = pywb.get(&stamp, &page.url);
+            assert!(head.contains(" 200 ") && body == page.payload, "{head}");
+        }
+    }
 }
 
 /// A truncated page is stored with the length of the stored body in its head. With the length that the server

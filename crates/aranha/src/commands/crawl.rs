@@ -77,11 +77,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
         _ => None,
     };
     let canon = Canonicaliser::new(config.url.clone());
-    let mut texts: Vec<_> = input::named(&arguments.urls).collect();
+    let mut seeds = session::parse_seeds(&canon, input::named(&arguments.urls))?;
+    let mut seed_settings = Vec::new();
     for file in &arguments.seeds {
-        texts.extend(input::lines(file)?);
+        for (seed, change) in session::parse_seed_lines(&canon, input::lines(file)?)? {
+            seed_settings.push((seed.site_key(), change));
+            seeds.push(seed);
+        }
     }
-    let seeds = session::parse_seeds(&canon, texts)?;
     session::check_private(&config, &seeds)?;
     check_config(&config)?;
     let mode = OutputMode::choose(arguments.json, arguments.quiet);
@@ -97,6 +100,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
         has_crawl: view.is_some(),
         config,
         seeds,
+        seed_settings,
         again: again(arguments),
         mode,
     };

@@ -97,6 +97,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
             secret_keys: Vec::new(),
             config,
             seeds,
+            seed_settings: Vec::new(),
             again: None,
             mode,
         };

@@ -106,6 +106,9 @@ impl LinkExport<'_> {
             self.unreadable += 1;
             return Ok(());
         };
+        if stored.forgotten().is_some() {
+            return Ok(());
+        }
         let mut options = self.collection.config.page.clone();
         options.assets |= self.arguments.assets;
         let page = stored_page::parse(&stored, &options);

@@ -57,13 +57,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
         None => None,
     };
     let fetches = findings(&records);
+    let forgotten = collection.forgotten(&url)?;
     let mut output = Output::new();
     if arguments.output.json {
         let records = FetchJson::new(&collection.folder);
-        output.json(&json(&records, url.as_str(), &fetches, next))?;
+        let mut value = json(&records, url.as_str(), &fetches, next);
+        value["forgotten"] = json!(forgotten.map(|entry| entry.json()));
+        output.json(&value)?;
     } else {
         for line in lines(&fetches) {
             output.line(Escaped(&line))?;
+        }
+        if let Some(entry) = forgotten {
+            output.line(Escaped(&entry.sentence()))?;
         }
         output.line(summary(&fetches, next))?;
     }

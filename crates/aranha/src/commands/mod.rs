@@ -13,6 +13,7 @@ mod diff;
 mod drain;
 mod export;
 mod export_links;
+mod forget;
 mod history;
 mod lab;
 mod links;
@@ -24,6 +25,7 @@ mod pages;
 mod robots;
 mod seed;
 mod seed_list;
+mod ship;
 mod sites;
 mod squid;
 mod status;
@@ -61,8 +63,10 @@ pub(crate) enum Command {
     Nodes(nodes::Arguments),
     Drain(drain::Arguments),
     Unlock(unlock::Arguments),
+    Ship(ship::Arguments),
     Block(block::Block),
     Unblock(block::Unblock),
+    Forget(forget::Arguments),
     #[command(subcommand)]
     Config(config::Command),
     #[command(subcommand)]
@@ -99,8 +103,10 @@ pub(crate) fn run(command: Command) -> Result<ExitStatus, CommandError> {
         Command::Nodes(arguments) => nodes::run(&arguments),
         Command::Drain(arguments) => drain::run(&arguments),
         Command::Unlock(arguments) => unlock::run(&arguments),
+        Command::Ship(arguments) => ship::run(&arguments),
         Command::Block(arguments) => block::block(&arguments),
         Command::Unblock(arguments) => block::unblock(&arguments),
+        Command::Forget(arguments) => forget::run(&arguments),
         Command::Config(command) => config::run(command),
         Command::Url(command) => url::run(command),
         Command::Robots(command) => robots::run(command),

@@ -69,6 +69,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
         has_crawl: true,
         config: loaded.config,
         seeds: Vec::new(),
+        seed_settings: Vec::new(),
         again: None,
         mode,
     };

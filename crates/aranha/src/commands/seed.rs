@@ -1,10 +1,12 @@
 //! `aranha seed`: adds seeds to a collection (M5), or lists them. A crawl fetches seeds before other pages (F6).
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use aranha_engine::{Clock, Signal, Source};
 use aranha_frontier::{Claim, FrontierError, Hop, Outside, Seed};
-use aranha_url::{CanonUrl, Canonicaliser};
+use aranha_units::duration;
+use aranha_url::{CanonUrl, Canonicaliser, SiteKey};
 use clap::{Args, Subcommand};
 use serde_json::json;
 
@@ -14,6 +16,7 @@ use crate::display::grouped;
 use crate::error::{CommandError, ExitStatus};
 use crate::frontier_access::{self, Opened};
 use crate::output::{Output, counted, message};
+use crate::session::seed_settings::{self, Change, SettingsChange};
 use crate::shared_args::{CREATED_IF_MISSING, CollectionArg, JsonObjectArg};
 use crate::{input, session};
 
@@ -23,6 +26,7 @@ Examples:
   aranha seed import hosts.txt -c national
   zcat urls.gz | aranha seed import - -c national
   aranha seed add --now https://example.org/news -c example    fetch it again
+  aranha seed add https://example.org --depth 2 --every 7d --max-every 30d -c national
   aranha seed list -c national
   aranha crawl -c national --contact you@example.org";
 
@@ -49,6 +53,15 @@ pub(crate) struct Add {
     /// Fetch the URLs as soon as possible, even if they were fetched before; also works during a crawl
     #[arg(long)]
     now: bool,
+    /// Maximum link depth of the pages of these sites (none = no limit, default = that of the crawl)
+    #[arg(long, value_name = "N", value_parser = seed_settings::parse_depth)]
+    depth: Option<Change<u16>>,
+    /// Interval after the first visit of a page of these sites; `default` removes it
+    #[arg(long, value_name = "TIME", value_parser = seed_settings::parse_interval)]
+    every: Option<Change<Duration>>,
+    /// Longest interval between two visits of a page of these sites; `default` removes it
+    #[arg(long, value_name = "TIME", value_parser = seed_settings::parse_interval)]
+    max_every: Option<Change<Duration>>,
     #[command(flatten)]
     output: JsonObjectArg,
 }
@@ -56,7 +69,8 @@ pub(crate) struct Add {
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES, mut_arg("folder", |folder| folder.help(CREATED_IF_MISSING)))]
 pub(crate) struct Import {
-    /// Files with one URL or host name per line; `-` is stdin, lines that begin with # are ignored
+    /// Files with one URL or host name per line, and settings behind it, such as `depth=2
+    /// every=7d max_every=30d`; `-` is stdin, lines that begin with # are ignored
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     #[command(flatten)]
@@ -75,6 +89,11 @@ pub(crate) fn run(command: Command) -> Result<ExitStatus, CommandError> {
             input::named(&add.urls).collect(),
             SeedOptions {
                 now: add.now,
+                change: Some(SettingsChange {
+                    depth: add.depth.unwrap_or_default(),
+                    every: add.every.unwrap_or_default(),
+                    max_every: add.max_every.unwrap_or_default(),
+                }),
                 ..SeedOptions::default()
             },
             add.output.json,
@@ -100,6 +119,8 @@ struct SeedOptions {
     lenient: bool,
     /// Make the pages due immediately, even if they were fetched before.
     now: bool,
+    /// The settings of all seeds. `None`: they stand behind each URL.
+    change: Option<SettingsChange>,
 }
 
 fn add_seeds(
@@ -111,10 +132,21 @@ fn add_seeds(
     let Opened { config, .. } = frontier_access::configuration(collection)?;
     let canon = Canonicaliser::new(config.url.clone());
     let mut urls = Vec::with_capacity(texts.len());
+    let mut changes = Vec::new();
     let mut refused = 0_u64;
     for text in texts {
-        match session::parse_seeds(&canon, [text]) {
-            Ok(found) => urls.extend(found),
+        let parsed = match options.change {
+            Some(change) => session::parse_seeds(&canon, [text])
+                .map(|urls| urls.into_iter().map(|url| (url, change)).collect()),
+            None => session::parse_seed_lines(&canon, [text]),
+        };
+        match parsed {
+            Ok(found) => {
+                for (url, change) in found {
+                    changes.push((url.site_key(), change));
+                    urls.push(url);
+                }
+            }
             Err(error) if options.lenient => {
                 refused += 1;
                 error.print_skipped();
@@ -129,18 +161,22 @@ fn add_seeds(
             ),
         );
     }
+    warn_about_short_intervals(&changes, config.revisit.every);
     let now = Clock::new().now();
     if !config.frontier.url.is_set() {
         session::check_frontier(&collection.folder)?;
         collection::create(&collection.folder)?;
     }
     let mut frontier = match frontier_access::open_writer(collection, &config)? {
-        Err(FrontierError::Locked { .. }) if options.now => {
+        Err(FrontierError::Locked { .. })
+            if options.now && changes.iter().all(|(_, change)| change.is_empty()) =>
+        {
             return signal_running_crawl(collection, &urls, now, json);
         }
         opened => opened?,
     };
     let seeds: Vec<_> = urls.iter().map(Seed::of).collect();
+    let settings = seed_settings::store(frontier.as_mut(), now, &changes)?;
     let seeded = frontier.seed(now, &seeds)?;
     if options.now {
         let claims: Vec<_> = urls.iter().map(|url| claim(url, now)).collect();
@@ -150,7 +186,10 @@ fn add_seeds(
     }
     let mut output = Output::new();
     if json {
-        output.json(&json!({"added": seeded.added, "known": seeded.known, "refused": refused}))?;
+        output.json(
+            &json!({"added": seeded.added, "known": seeded.known, "refused": refused,
+                            "settings": settings}),
+        )?;
         output.finish()?;
     } else {
         message(format_args!(
@@ -159,8 +198,29 @@ fn add_seeds(
             grouped(seeded.known),
             grouped(refused)
         ));
+        if settings > 0 {
+            message(format_args!(
+                "settings changed for {}",
+                counted(settings, "site")
+            ));
+        }
     }
     Ok(ExitStatus::Done)
+}
+
+/// Says that a page cannot be visited more than once per round.
+fn warn_about_short_intervals(changes: &[(SiteKey, SettingsChange)], round: Duration) {
+    let intervals = changes
+        .iter()
+        .flat_map(|(_, change)| [change.every, change.max_every]);
+    let shortest = intervals.filter_map(Change::value).min();
+    if let Some(shortest) = shortest.filter(|shortest| *shortest < round) {
+        message(format_args!(
+            "note: an interval of {} is shorter than a round (revisit.every = {}); pages are visited once per round",
+            duration::format(shortest),
+            duration::format(round)
+        ));
+    }
 }
 
 /// A claim of the user that the page has changed now. With weight 1.0 it makes the page due immediately.

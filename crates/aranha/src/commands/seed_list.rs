@@ -10,6 +10,7 @@ use crate::collection_reader::CollectionReader;
 use crate::error::{CommandError, ExitStatus};
 use crate::output::Output;
 use crate::robots_error::unreachable;
+use crate::session::seed_settings;
 use crate::shared_args::{CollectionArg, JsonLinesArg};
 use crate::terminal_escape::Escaped;
 
@@ -19,7 +20,8 @@ Examples:
   aranha seed list -c national --json | jq -r 'select(.status != 200) | [.url, .outcome, .reason] | @tsv'
 
 Columns, separated by tabs: HTTP status or error of the last fetch (or \"not fetched\"), time of that \
-fetch, URL, remark (the target of a redirect, or the reason why the seed was not fetched).";
+fetch, URL, remark (the target of a redirect, or the reason why the seed was not fetched), settings for the seeds of \
+the site (such as depth=2 every=7d).";
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -75,7 +77,15 @@ fn line(url: &str, known: &Explanation) -> String {
     let remark = redirect
         .or_else(|| reason(known))
         .unwrap_or_else(|| "-".to_owned());
-    format!("{outcome}\t{time}\t{}\t{}", Escaped(url), Escaped(&remark))
+    let settings = match seed_settings::words(&known.settings) {
+        words if words.is_empty() => "-".to_owned(),
+        words => words,
+    };
+    format!(
+        "{outcome}\t{time}\t{}\t{}\t{settings}",
+        Escaped(url),
+        Escaped(&remark)
+    )
 }
 
 fn json(url: &str, known: &Explanation) -> Value {
@@ -93,5 +103,6 @@ fn json(url: &str, known: &Explanation) -> Value {
         "redirect": record.and_then(|record| record.redirect.as_deref()),
         "next": next.map(calendar::rfc3339),
         "reason": reason(known),
+        "settings": seed_settings::json(&known.settings),
     })
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use aranha_engine::{Clock, Status};
 use aranha_frontier::{Blocked, BlockedBy, SiteState};
 use aranha_units::calendar;
+use aranha_volume::WaitingUploads;
 use clap::Args;
 use serde_json::json;
 
@@ -61,6 +62,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
         if arguments.json {
             let mut value = serde_json::to_value(&status).expect("a status is valid JSON");
             value["crawl"] = crawl.json(now);
+            value["waiting_uploads"] =
+                json!(uploads(&collection).map(|waiting| {
+                    json!({"volumes": waiting.volumes, "bytes": waiting.bytes})
+                }));
             add_deprecated_status_fields(&mut value);
             output.json(&value)?;
         } else {
@@ -68,10 +73,29 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
             let line = crawl.line(&status, now, &folder);
             output.line(format_args!("crawl     {}", Escaped(&line)))?;
             print(&status, now, &mut output)?;
+            if let Some(waiting) = uploads(&collection) {
+                output.line(format_args!("uploads   {}", waiting_line(&waiting)))?;
+            }
         }
     }
     output.finish()?;
     Ok(ExitStatus::Done)
+}
+
+/// The volumes that wait for upload; `None` without object stores.
+fn uploads(collection: &CollectionReader) -> Option<WaitingUploads> {
+    aranha_volume::waiting_uploads(&collection.folder, &collection.config.volume).ok()?
+}
+
+fn waiting_line(waiting: &WaitingUploads) -> String {
+    match waiting.volumes {
+        0 => "no volume waits".to_owned(),
+        volumes => format!(
+            "{} waiting, {}",
+            counted(volumes, "closed volume"),
+            about(waiting.bytes)
+        ),
+    }
 }
 
 fn print(status: &Status, now: i64, output: &mut Output) -> Result<(), CommandError> {

@@ -17,8 +17,10 @@ use crate::collection_reader::{self, CollectionReader};
 use crate::display::grouped;
 use crate::error::{CommandError, ExitStatus};
 use crate::fetch_json::FetchJson;
+use crate::forgotten::ForgottenEntry;
 use crate::output::Output;
 use crate::robots_error::unreachable;
+use crate::session::seed_settings;
 use crate::shared_args::{JsonObjectArg, PageArgs};
 use crate::terminal_escape::Escaped;
 use aranha_units::calendar;
@@ -48,6 +50,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
         next_scope: (next_scope.0 != scope_now.0).then_some(next_scope),
         scope: scope_now,
         robots: robots(&collection.config, &url, &known),
+        forgotten: collection.forgotten(&url)?,
         known,
         url,
         folder: collection.folder.display().to_string(),
@@ -73,6 +76,8 @@ struct Decisions {
     next_scope: Option<(bool, String)>,
     /// Whether robots.txt allows the URL, and the rule that decides it; `None` before robots.txt was fetched.
     robots: Option<(bool, String)>,
+    /// When and why the contents of the page were deleted.
+    forgotten: Option<ForgottenEntry>,
     known: Explanation,
     /// The collection, as typed.
     folder: String,
@@ -177,6 +182,10 @@ impl Decisions {
             },
         ));
         lines.push(("site", self.site()));
+        if !known.settings.is_empty() {
+            let settings = seed_settings::words(&known.settings);
+            lines.push(("", format!("set for its seeds: {settings}")));
+        }
         if let Some(blocked) = known
             .facts
             .as_ref()
@@ -188,6 +197,9 @@ impl Decisions {
             lines.push(("", hint));
         }
         lines.push(("page", self.page()));
+        if let Some(entry) = &self.forgotten {
+            lines.push(("content", entry.sentence()));
+        }
         for record in &known.records {
             let mut parts = vec![
                 format!("{} UTC", calendar::date_time(record.time)),
@@ -329,8 +341,9 @@ impl Decisions {
             "scope": {"inside": self.scope.0, "rule": self.scope.1},
             "next_scope": self.next_scope.as_ref().map(|(inside, rule)| json!({"inside": inside, "rule": rule})),
             "robots": self.robots.as_ref().map(|(allowed, rule)| json!({"allowed": allowed, "rule": rule})),
-            "site": site,
+            "site": site, "settings": seed_settings::json(&known.settings),
             "blocked": blocked, "closed": blocked,
+            "forgotten": self.forgotten.as_ref().map(ForgottenEntry::json),
             "known": known.known, "seed": known.seed, "inbox": known.inbox, "waiting": waiting,
             "history": history,
         })

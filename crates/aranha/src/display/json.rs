@@ -139,6 +139,13 @@ fn old_notice(notice: &Notice) -> Value {
         | Notice::ClockBehind { .. }
         | Notice::ClockChanged { .. }
         | Notice::DiskFull { .. }
+        | Notice::VolumeFolderLeft { .. }
+        | Notice::StoreDown { .. }
+        | Notice::StoreUp { .. }
+        | Notice::UploadFailed { .. }
+        | Notice::Uploading { .. }
+        | Notice::UploadsWait { .. }
+        | Notice::Forgotten { .. }
         | Notice::VisitFailed { .. }
         | Notice::PageFailed { .. }
         | Notice::RulesWidened { .. }

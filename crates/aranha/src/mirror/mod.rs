@@ -73,6 +73,9 @@ impl MirrorWriter<'_> {
                 Ok(stored) if stored.is_revisit() && stored.original().is_none() => {
                     "the archive does not hold its content".to_owned()
                 }
+                Ok(stored) if stored.forgotten().is_some() => {
+                    "its content was deleted from the archive".to_owned()
+                }
                 Ok(stored) if stored.is_partial() => {
                     match self.write_large(file, &reader, &stored, &mut counts)? {
                         None => {

@@ -44,7 +44,7 @@ pub(crate) fn frontier_error(error: &FrontierError) -> CommandError {
             .hint("make sure that you are allowed to write to the collection, or choose another folder with -c"),
         FrontierError::Newer { .. } => CommandError::failed(sentence)
             .hint("use the version of aranha that wrote it, or choose another folder with -c"),
-        FrontierError::Away { .. } => CommandError::failed(sentence)
+        FrontierError::Away { .. } | FrontierError::Unanswered { .. } => CommandError::failed(sentence)
             .hint("make sure that the database runs and that its address is right"),
         FrontierError::Database { place, .. } if place.to_string_lossy().starts_with("postgres") => {
             CommandError::failed(sentence)

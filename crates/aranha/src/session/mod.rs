@@ -2,6 +2,7 @@
 //!
 //! * `seeds` reads the seeds that a user typed.
 //! * `preconditions` refuses a folder with an archive but without a frontier, and raises the limit of open files.
+//! * `seed_settings` reads the settings of seeds, and stores them.
 //! * `stop_signals` stops the crawl cleanly on Ctrl-C, SIGTERM and SIGHUP.
 //! * `errors` turns errors of the frontier and the engine into messages for people.
 //!
@@ -11,6 +12,7 @@
 
 mod errors;
 mod preconditions;
+pub(crate) mod seed_settings;
 mod seeds;
 mod stop_signals;
 
@@ -21,7 +23,7 @@ use aranha_engine::{Clock, Collection, Config, Node, Reason, Role, Source, Stop,
 use aranha_frontier::shared::SETTINGS;
 use aranha_frontier::{Seed, VisitOrder};
 use aranha_units::calendar;
-use aranha_url::CanonUrl;
+use aranha_url::{CanonUrl, SiteKey};
 
 use crate::display::{self, OutputMode};
 use crate::error::{CommandError, ExitStatus};
@@ -29,12 +31,13 @@ use crate::output::message;
 use crate::{collection, frontier_access, logging};
 
 use preconditions::PROXY_HINT;
+use seed_settings::SettingsChange;
 
 pub(crate) use errors::frontier_error;
 pub(crate) use preconditions::{
     check_frontier, has_frontier, raise_open_file_limit, warn_about_missing_files,
 };
-pub(crate) use seeds::{check_private, parse_seeds};
+pub(crate) use seeds::{check_private, parse_seed_lines, parse_seeds};
 
 /// How every page is requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +77,8 @@ pub(crate) struct Session<'a> {
     /// The configuration keys with secrets, which a new collection does not save.
     pub(crate) secret_keys: Vec<String>,
     pub(crate) seeds: Vec<CanonUrl>,
+    /// Changes of the settings of seeds.
+    pub(crate) seed_settings: Vec<(SiteKey, SettingsChange)>,
     /// Request every page now (`--again`, `--full`).
     pub(crate) again: Option<Again>,
     pub(crate) mode: OutputMode,
@@ -94,6 +99,7 @@ impl Session<'_> {
             changed_config,
             secret_keys,
             seeds,
+            seed_settings,
             again,
             mode,
         } = self;
@@ -159,6 +165,7 @@ impl Session<'_> {
                 (text != settings).then(|| settings.clone())
             })?;
         }
+        seed_settings::store(frontier.as_mut(), now, &seed_settings)?;
         frontier.seed(now, &seeds)?;
         frontier.make_due(now, &seeds)?;
         if let Some(again) = again {

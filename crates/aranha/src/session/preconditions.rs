@@ -35,7 +35,9 @@ pub(crate) fn check_frontier(folder: &Path) -> Result<(), CommandError> {
     if has_frontier(folder) {
         return Ok(());
     }
-    let (found, hint) = if has_file(&folder.join("archive"), ".warc") {
+    let archive = folder.join("archive");
+    let has_volumes = has_file(&archive, ".warc") || archive.join("stores.jsonl").exists();
+    let (found, hint) = if has_volumes {
         let repair = format!("`aranha check --repair -c {}`", folder.display());
         let hint = format!("{RESTORE_BOTH}, or rebuild it from the archive with {repair}");
         ("an archive", hint)

@@ -3,6 +3,7 @@
 use aranha_engine::Config;
 use aranha_url::{CanonUrl, Canonicaliser, Rejected};
 
+use super::seed_settings::SettingsChange;
 use crate::error::CommandError;
 use crate::output::message;
 
@@ -35,6 +36,23 @@ pub(crate) fn parse_seeds(
             })
         })
         .collect()
+}
+
+/// Parses the lines of a file of seeds. Settings for the seed may stand behind the URL.
+pub(crate) fn parse_seed_lines(
+    canon: &Canonicaliser,
+    lines: impl IntoIterator<Item = (String, String)>,
+) -> Result<Vec<(CanonUrl, SettingsChange)>, CommandError> {
+    let mut seeds = Vec::new();
+    for (position, line) in lines {
+        let (url, change) = SettingsChange::split(&line).map_err(|problem| {
+            CommandError::usage(format!("{position}: {problem}"))
+                .hint("write for example: https://example.org/ depth=2 every=7d max_every=30d")
+        })?;
+        let parsed = parse_seeds(canon, [(position, url.to_owned())])?;
+        seeds.extend(parsed.into_iter().map(|url| (url, change)));
+    }
+    Ok(seeds)
 }
 
 /// The URL without the part `user:password@`. `None` if there is no such part.

@@ -16,7 +16,7 @@ use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
 #[path = "../daemon/mod.rs"]
-mod daemon;
+pub mod daemon;
 
 use self::daemon::Daemon;
 use crate::support::tool;
@@ -182,7 +182,8 @@ fn apache(folder: &Path) -> Daemon {
     )
 }
 
-/// A pywb that replays a collection directly from the folders `indexes` and `archive` of the collection.
+/// A pywb that replays a collection directly from the folders `indexes` and `archive` of the collection. As an HTTP proxy, it
+/// sends the stored responses unchanged.
 pub struct Pywb {
     daemon: Daemon,
     _home: tempfile::TempDir,
@@ -192,7 +193,8 @@ impl Pywb {
     pub fn start(collection: &Path) -> Self {
         let home = tempfile::tempdir().unwrap();
         let config = format!(
-            "collections:\n  c:\n    index_paths: {0}/indexes\n    archive_paths: {0}/archive/\n",
+            "collections:\n  c:\n    index_paths: {0}/indexes\n    archive_paths: {0}/archive/\n\
+             proxy:\n  coll: c\n  enable_banner: false\n  enable_content_rewrite: false\n  enable_wombat: false\n",
             collection.display()
         );
         fs::write(home.path().join("config.yaml"), config).unwrap();
@@ -207,6 +209,11 @@ impl Pywb {
             daemon,
             _home: home,
         }
+    }
+
+    /// `http://HOST:PORT` of pywb itself.
+    pub fn url(&self) -> String {
+        format!("http://{}:{}", self.daemon.address, self.daemon.port)
     }
 
     /// Replays the page as it was at a time (`20261101100000`). Returns head and decoded body.

@@ -13,9 +13,9 @@ use crate::scripted_site::{ScriptedSite, links, page};
 use crate::{outcomes, settings};
 
 const HOUR: i64 = 3_600_000;
-const DAY: i64 = 24 * HOUR;
+pub(crate) const DAY: i64 = 24 * HOUR;
 /// Midnight in UTC.
-const START: i64 = 20_500 * DAY;
+pub(crate) const START: i64 = 20_500 * DAY;
 
 /// Crawls the site to the end. The crawl begins at `now`, unix milliseconds.
 fn crawl_at(now: i64, folder: &Path, site: &ScriptedSite) {
@@ -23,7 +23,12 @@ fn crawl_at(now: i64, folder: &Path, site: &ScriptedSite) {
 }
 
 /// Like [`crawl_at`], with other lines in the section `[revisit]`.
-fn crawl_with(now: i64, folder: &Path, site: &ScriptedSite, revisit: &str) {
+pub(crate) fn crawl_with(now: i64, folder: &Path, site: &ScriptedSite, revisit: &str) {
+    crawl_seeds(now, folder, &[site.url("/")], revisit);
+}
+
+/// Crawls the collection `c` in `folder` to the end, with these seeds added.
+pub(crate) fn crawl_seeds(now: i64, folder: &Path, seeds: &[String], revisit: &str) {
     let file = settings(
         folder,
         &format!("[crawl]\npause = \"0s\"\n[fetch]\nallow_private = true\n[revisit]\n{revisit}"),
@@ -39,11 +44,12 @@ fn crawl_with(now: i64, folder: &Path, site: &ScriptedSite, revisit: &str) {
     let resumed = collection.exists();
     collection.create().unwrap();
     let canon = Canonicaliser::new(config.url.clone());
-    let seed = Seed::of(&canon.canon(&site.url("/")).unwrap());
+    let seeds = seeds.iter().map(|url| Seed::of(&canon.canon(url).unwrap()));
+    let seeds: Vec<Seed> = seeds.collect();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
         let mut frontier = Embedded::open(&root, config.frontier.clone()).unwrap();
-        frontier.seed(now, &[seed]).unwrap();
+        frontier.seed(now, &seeds).unwrap();
         let (world, frontier) = (World::real_at(now), Box::new(frontier));
         let stop = Stop::new();
         let node = Node::open_in(&world, &collection, config, frontier, resumed, stop).unwrap();

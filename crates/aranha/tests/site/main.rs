@@ -27,7 +27,9 @@ mod robots_txt;
 mod rules;
 #[path = "../scripted_site/mod.rs"]
 mod scripted_site;
+mod seed_settings;
 mod seeds;
+mod selective;
 mod set_flag;
 mod sitemaps;
 mod status;

@@ -40,7 +40,7 @@ use crate::visit::activity::Activity;
 
 pub(crate) use self::archive_record::exchange;
 pub(crate) use self::reader_threads::{MAX_ABANDONED, ReaderFault, ReaderThreads, panic_message};
-pub(crate) use self::request::{MAX_ROBOTS_SIZE, RequestKind, request};
+pub(crate) use self::request::{MAX_ROBOTS_SIZE, RequestKind, Unsent, request};
 pub(crate) use self::response::PageResponse;
 #[cfg(test)]
 pub(crate) use self::version::Version;
@@ -72,6 +72,8 @@ pub(crate) enum Collected {
     /// The archive could not store the page, or the proxy cannot be used. The page counts as not fetched, and the crawl is
     /// stopping.
     Unfinished(Box<FinishedTask>),
+    /// The node may not send the request.
+    Unsent(Box<FinishedTask>, Unsent),
     /// The page was received but could not be read. `ended`: the end of the response.
     NotRead { fault: ReaderFault, ended: Instant },
 }
@@ -136,30 +138,31 @@ pub(crate) fn collect(
                 .filter(|_| cache.is_none())
                 .map(|cookie| ("Cookie", cookie)),
         );
-        let first = if let Some(cache) = cache {
-            Box::pin(proxy_cache::request(
+        let mut sent = if let Some(cache) = cache {
+            let headers = headers.clone();
+            Ok(Box::pin(proxy_cache::request(
                 context,
                 &mut session,
                 &url,
-                headers.clone(),
+                headers,
                 cache,
             ))
-            .await
+            .await)
         } else {
             let kind = RequestKind::Page;
             request(context, &activity, &mut session, &url, &headers, kind).await
         };
         let use_ranges = cache.is_none() && context.config().fetch.range_requests;
-        let (resolved, result) = if use_ranges && refuses_range(&first.1) {
+        if use_ranges && matches!(&sent, Ok((_, result)) if refuses_range(result)) {
             // Return this response's share of the memory budget before the second response needs a share.
-            drop(first);
+            drop(sent);
             // The second request waits for the courtesy pause like any other (Castillo A.3.2).
             let crawl = &context.config().crawl;
             let took = started.elapsed();
             let pause = pause_after(crawl, url.host(), context.now(), crawl_delay, took);
             tokio::time::sleep(pause).await;
             let whole = RequestKind::WholePage;
-            Box::pin(request(
+            sent = Box::pin(request(
                 context,
                 &activity,
                 &mut session,
@@ -167,16 +170,18 @@ pub(crate) fn collect(
                 &headers,
                 whole,
             ))
-            .await
-        } else {
-            first
-        };
+            .await;
+        }
         let task = FinishedTask {
             session,
             page,
             url,
             took: started.elapsed(),
             ended: Instant::now(),
+        };
+        let (resolved, result) = match sent {
+            Ok(sent) => sent,
+            Err(unsent) => return Collected::Unsent(Box::new(task), unsent),
         };
         if is_proxy_failure(&result) {
             return Collected::Unfinished(Box::new(task));

@@ -12,10 +12,12 @@ use aranha_fetch::{
 use aranha_url::CanonUrl;
 use tokio::time::Instant;
 
+use crate::courtesy::address_gate::NoPermit;
+use crate::courtesy::request_fence::RequestFence;
 use crate::node::Context;
 use crate::node::stop::Reason;
 use crate::status::tally::add;
-use crate::visit::activity::Activity;
+use crate::visit::activity::{Activity, Wait};
 
 /// If aranha closes a connection before the end of the response, the courtesy pause begins when the server notices the
 /// close. The server is assumed to notice within this time.
@@ -36,9 +38,20 @@ pub(crate) enum RequestKind {
     RobotsTxt,
 }
 
+/// Why a request was not sent, or has no result that says anything about the page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Unsent {
+    /// The addresses of the host belong to other nodes. The first one in the list is one of them.
+    GateTaken(Box<Resolved>),
+    /// The lease of the visit is lost, because the node was declared dead.
+    LeaseLost,
+    /// The deadline of the node passed while the request was under way, and it was broken off.
+    BrokenOff,
+}
+
 /// Resolves the host and sends the request when the address gate opens. If an address cannot be reached, tries the next
 /// address (RFC 1123, 2.3), until the attempts have taken `fetch.total_timeout`. If a proxy resolves the name, there is one
-/// attempt. `Err`: no request was sent. While the request waits for DNS, the gate, the load limit or the proxy, `activity`
+/// attempt. The inner `Err`: no request was sent. While the request waits for DNS, the gate, the load limit or the proxy, `activity`
 /// counts a wait.
 ///
 /// A proxy that cannot be used is not a failure of the page: the request waits until the proxy can be reached again. If the
@@ -51,7 +64,7 @@ pub(crate) async fn request(
     url: &CanonUrl,
     headers: &[(&'static str, String)],
     kind: RequestKind,
-) -> (Option<Resolved>, Result<Fetched, Failure>) {
+) -> Result<(Option<Resolved>, Result<Fetched, Failure>), Unsent> {
     let network = &context.network;
     let sender = Sender {
         context,
@@ -61,18 +74,19 @@ pub(crate) async fn request(
         kind,
     };
     let wait = activity.wait();
-    let resolved = match network.web.route(url).await {
+    let mut resolved = match network.web.route(url).await {
         Ok(Route::Addresses(resolved)) => resolved,
         Ok(Route::Name { known }) => {
             drop(wait);
-            let result = Box::pin(sender.send_by_name(session, known.as_ref())).await;
-            return (known, result);
+            let result = Box::pin(sender.send_by_name(session, known.as_ref())).await?;
+            return Ok((known, result));
         }
-        Err(failure) => return (None, Err(failure)),
+        Err(failure) => return Ok((None, Err(failure))),
     };
     drop(wait);
     let mut result = Err(Failure::DnsNotFound);
     let mut elapsed = Duration::ZERO;
+    let mut taken = None;
     // The address of the open connection comes first, because the addresses before it may be unreachable.
     let connected = session
         .address()
@@ -86,8 +100,13 @@ pub(crate) async fn request(
             continue;
         }
         let fetched = match sender.send(session, Some(address), Some(address)).await {
-            Ok(fetched) => fetched,
-            Err(failure) => return (None, Err(failure)),
+            Ok(Ok(fetched)) => fetched,
+            Ok(Err(failure)) => return Ok((None, Err(failure))),
+            Err(Unsent::GateTaken(_)) => {
+                taken = taken.or(Some(address));
+                continue;
+            }
+            Err(unsent) => return Err(unsent),
         };
         let unreachable = matches!(
             fetched.result,
@@ -95,11 +114,21 @@ pub(crate) async fn request(
         );
         elapsed += fetched.timings.total;
         result = Ok(fetched);
-        if !unreachable || elapsed >= network.web.options().total_timeout {
+        if !unreachable {
+            taken = None;
+            break;
+        }
+        if elapsed >= network.web.options().total_timeout {
             break;
         }
     }
-    (Some(resolved), result)
+    if let Some(taken) = taken {
+        // The node to which the address belongs visits the site.
+        resolved.addresses.retain(|address| *address != taken);
+        resolved.addresses.insert(0, taken);
+        return Err(Unsent::GateTaken(Box::new(resolved)));
+    }
+    Ok((Some(resolved), result))
 }
 
 const NO_CONTACT: &str = "and no contact was given (--contact)";
@@ -121,7 +150,7 @@ impl Sender<'_> {
         &self,
         session: &mut FetchSession,
         known: Option<&Resolved>,
-    ) -> Result<Fetched, Failure> {
+    ) -> Result<Result<Fetched, Failure>, Unsent> {
         let addresses = || {
             known
                 .iter()
@@ -135,28 +164,40 @@ impl Sender<'_> {
             };
             if let Some(rule) = rule {
                 let rule = format!("{rule}, {NO_CONTACT}");
-                return Err(Failure::NameRefused { rule });
+                return Ok(Err(Failure::NameRefused { rule }));
             }
         }
         let address = addresses().min();
         self.send(session, address, address).await
     }
 
-    /// Sends the request when the gate of an address opens. `Err`: no request was sent.
+    /// Sends the request when the gate of an address opens. A failure: no request was sent.
     async fn send(
         &self,
         session: &mut FetchSession,
         address: Option<IpAddr>,
         gate: Option<IpAddr>,
-    ) -> Result<Fetched, Failure> {
+    ) -> Result<Result<Fetched, Failure>, Unsent> {
         let (context, network) = (self.context, &self.context.network);
         loop {
             let wait = self.activity.wait();
-            if network.web.is_proxy_down(self.url) {
-                Box::pin(self.wait_for_proxy()).await?;
+            if network.web.is_proxy_down(self.url)
+                && let Err(failure) = Box::pin(self.wait_for_proxy()).await
+            {
+                return Ok(Err(failure));
             }
             let permit = match gate {
-                Some(address) => network.gates.enter(address).await,
+                Some(address) => match network.gates.enter(address, self.activity.node()).await {
+                    Ok(permit) => permit,
+                    Err(NoPermit::LeaseLost) => return Err(Unsent::LeaseLost),
+                    Err(NoPermit::Taken) => {
+                        let resolved = Resolved {
+                            addresses: vec![address],
+                            expires_ms: 0,
+                        };
+                        return Err(Unsent::GateTaken(Box::new(resolved)));
+                    }
+                },
                 None => None,
             };
             let mut request = FetchRequest::by_name(self.url);
@@ -166,7 +207,6 @@ impl Sender<'_> {
             request.accept_any_type = self.kind == RequestKind::RobotsTxt;
             request.max_body = request.accept_any_type.then_some(MAX_ROBOTS_SIZE as u64);
             let slot = network.load.enter().await;
-            drop(wait);
             if context.scope.blocks_site_of(self.url) {
                 // The site was blocked while this request waited. When the visit gets the error that is returned here, it
                 // checks the black list and blocks the site.
@@ -174,9 +214,15 @@ impl Sender<'_> {
                     permit.give_back();
                 }
                 let rule = "the black list names the site".to_owned();
-                return Err(Failure::NameRefused { rule });
+                return Ok(Err(Failure::NameRefused { rule }));
             }
-            let mut fetched = network.web.fetch(session, request).await;
+            let mut fetched = if let Some(fence) = &network.fence {
+                let fenced = self.fetch_fenced(fence, session, request, wait);
+                Box::pin(fenced).await?
+            } else {
+                drop(wait);
+                network.web.fetch(session, request).await
+            };
             drop(slot);
             if let Err(failure) = &fetched.result
                 && failure.is_of_proxy()
@@ -186,7 +232,9 @@ impl Sender<'_> {
                     permit.give_back();
                 }
                 let failure = failure.clone();
-                Box::pin(self.after_proxy_failure(failure)).await?;
+                if let Err(failure) = Box::pin(self.after_proxy_failure(failure)).await {
+                    return Ok(Err(failure));
+                }
                 continue;
             }
             if was_broken_off(&fetched) {
@@ -203,8 +251,28 @@ impl Sender<'_> {
                 .record(answered.then_some(fetched.timings.first_byte));
             let received = fetched.received_length();
             add(&context.counters().bytes_received, received);
-            return Ok(fetched);
+            return Ok(Ok(fetched));
         }
+    }
+
+    /// Sends the request when the fence of the node is open.
+    async fn fetch_fenced(
+        &self,
+        fence: &RequestFence,
+        session: &mut FetchSession,
+        request: FetchRequest<'_>,
+        wait: Wait<'_>,
+    ) -> Result<Fetched, Unsent> {
+        let fetch = async {
+            drop(wait);
+            self.context.network.web.fetch(session, request).await
+        };
+        let fetched = fence.send(self.activity.node(), fetch).await;
+        if fetched.is_err() {
+            // The connection may be in the middle of an exchange.
+            *session = FetchSession::new();
+        }
+        fetched
     }
 
     /// Waits until the proxy can be reached. `Err`: the crawl stops.

@@ -42,6 +42,11 @@ pub(crate) fn append(path: &Path, lines: &[u8]) -> io::Result<(File, u64)> {
     Ok((file, bytes.len() as u64))
 }
 
+/// Appends lines to a file of a collection, and makes them durable.
+pub fn append_lines(path: &Path, lines: &[u8]) -> io::Result<()> {
+    append(path, lines)?.0.sync_data()
+}
+
 /// Replaces a file atomically: after a crash or with a full disk it has either the old or the new content.
 pub fn replace(path: &Path, text: &str) -> io::Result<()> {
     let mut temporary = path.as_os_str().to_owned();

@@ -39,9 +39,24 @@ impl Collection {
         self.root.join("blacklist.txt")
     }
 
+    /// `forgotten.jsonl`: the pages and sites whose contents were deleted.
+    pub fn forgotten(&self) -> PathBuf {
+        self.root.join("forgotten.jsonl")
+    }
+
     /// `signals.jsonl`: change signals that no crawl has read yet.
     pub fn signals(&self) -> PathBuf {
         self.root.join("signals.jsonl")
+    }
+
+    /// `check-ins.spool`: check-ins that wait because the frontier is away.
+    pub fn check_in_spool(&self) -> PathBuf {
+        self.root.join("check-ins.spool")
+    }
+
+    /// `unrecorded.jsonl`: archive records of pages that have no page record, because their lease was lost.
+    pub fn unrecorded(&self) -> PathBuf {
+        self.root.join("unrecorded.jsonl")
     }
 
     /// `census`: page counts for the revisit policy `optimal`.

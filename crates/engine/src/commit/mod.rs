@@ -4,21 +4,27 @@
 //! **Invariant 4** is the order of [`Committer::commit`]: wait until the bytes of every page are written, make them
 //! durable, then record the pages. A crash in between leaves bytes without a record, and the page is fetched again.
 //!
+//! A frontier for several nodes may be away. Then groups wait on the disk (`spool.rs`, `waiting_groups.rs`).
+//!
 //! While one group is written, the next check-ins wait in the channel. They form the next group and share one sync.
 
 pub(crate) mod page_record;
 pub(crate) mod shared_frontier;
+pub(crate) mod spool;
 #[cfg(test)]
 mod tests;
+pub(crate) mod unrecorded;
+pub(crate) mod waiting_groups;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use aranha_frontier::{CheckIn, CheckedIn, ErrorClass, FrontierError, Seed, Then};
+use aranha_frontier::{CheckIn, CheckedIn, Frontier, FrontierError, Seed, Then};
 use aranha_volume::{Archive, VolumeError};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::coop::unconstrained;
+use tokio::time::Instant;
 
 use crate::clock::Clock;
 use crate::node::stop::{Reason, Stop};
@@ -28,6 +34,8 @@ use crate::visit::page_queue::{PageQueue, QueueReport};
 
 pub(crate) use self::page_record::CompletedFetch;
 pub(crate) use self::shared_frontier::SharedFrontier;
+use self::waiting_groups::Results;
+pub(crate) use self::waiting_groups::WaitingGroups;
 
 /// Time between two steps of writing and merging the frontier's link runs while there is nothing to commit.
 const HOUSEKEEPING_INTERVAL: Duration = Duration::from_millis(20);
@@ -76,9 +84,16 @@ pub(crate) struct Committer {
     /// Notified when all visits have ended. The commits then end too. They do not wait until all senders are dropped, because
     /// page readers that were abandoned may hold senders forever.
     pub(crate) visits_ended: Arc<Notify>,
-    /// Whether a commit is under way.
+    /// Whether a commit is under way, or check-ins wait because the frontier is away.
     pub(crate) committing: Arc<AtomicBool>,
+    /// `None` for a frontier of one machine.
+    pub(crate) waiting: Option<WaitingGroups>,
 }
+
+/// The visits that wait for the results of a group.
+type Replies = Vec<oneshot::Sender<Committed>>;
+/// A check-in whose pages are not unpacked yet.
+type PackedCheckIn = (CheckIn, QueueReport, PageQueue);
 
 #[derive(Debug, thiserror::Error)]
 enum CommitError {
@@ -88,6 +103,10 @@ enum CommitError {
     Frontier(#[from] FrontierError),
     #[error("cannot write the crawl log: {0}")]
     Log(#[from] std::io::Error),
+    #[error("cannot keep check-ins on the disk: {0}")]
+    Spool(std::io::Error),
+    #[error("{0}; the last check-ins are on the disk and are sent at the next start")]
+    StillAway(String),
 }
 
 impl CommitError {
@@ -95,7 +114,10 @@ impl CommitError {
         let full = match self {
             Self::Volume(error) => matches!(error, VolumeError::DiskFull { .. }),
             Self::Frontier(error) => matches!(error, FrontierError::Full { .. }),
-            Self::Log(error) => error.kind() == std::io::ErrorKind::StorageFull,
+            Self::Log(error) | Self::Spool(error) => {
+                error.kind() == std::io::ErrorKind::StorageFull
+            }
+            Self::StillAway(_) => false,
         };
         if full {
             Reason::DiskFull(self.to_string())
@@ -106,10 +128,16 @@ impl CommitError {
 }
 
 /// Unpacks the pages of a check-in. A group may have thousands of check-ins, so only one is unpacked at a time.
-fn unpack((mut check_in, window, overflow): (CheckIn, QueueReport, PageQueue)) -> CheckIn {
+fn unpack((mut check_in, window, overflow): PackedCheckIn) -> CheckIn {
     check_in.window = window.into();
     check_in.overflow = overflow.collect();
     check_in
+}
+
+async fn sleep_until(time: Option<Instant>) {
+    if let Some(time) = time {
+        tokio::time::sleep_until(time).await;
+    }
 }
 
 impl Committer {
@@ -119,6 +147,7 @@ impl Committer {
         let mut untidy = false;
         loop {
             let mut group = Vec::new();
+            let retry_at = self.waiting.as_ref().and_then(|waiting| waiting.retry_at);
             tokio::select! {
                 biased;
                 count = submissions.recv_many(&mut group, MAX_WAITING) => if count == 0 { break },
@@ -126,22 +155,31 @@ impl Committer {
                     submissions.close();
                     continue;
                 }
-                () = tokio::time::sleep(HOUSEKEEPING_INTERVAL), if untidy => {}
+                () = sleep_until(retry_at), if retry_at.is_some() => {}
+                () = tokio::time::sleep(HOUSEKEEPING_INTERVAL), if untidy && retry_at.is_none() => {}
             }
             // Thousands of receipts are ready at once. With tokio's cooperative budget this task would yield to
             // thousands of visits after every hundred receipts, and a commit would take many seconds.
             self.committing.store(true, Relaxed);
-            let committed = unconstrained(self.commit(group)).await;
-            self.committing.store(false, Relaxed);
+            let committed = if group.is_empty() && retry_at.is_some() {
+                self.send_waiting().await
+            } else {
+                unconstrained(self.commit(group)).await
+            };
+            self.committing.store(self.has_waiting(), Relaxed);
             match committed {
                 Ok(more) => untidy = more,
                 Err(error) => {
                     self.stop.ask(error.reason());
+                    self.waiting = None;
                     submissions.close();
                     while submissions.recv().await.is_some() {}
-                    break;
+                    return;
                 }
             }
+        }
+        if let Err(error) = self.send_all_waiting().await {
+            self.stop.ask(error.reason());
         }
     }
 
@@ -183,27 +221,30 @@ impl Committer {
         if has_bytes {
             self.archive.sync().await?;
         }
-        let now = self.clock.now();
-        let (results, untidy) = self
-            .frontier
-            .persist(move |frontier| {
+        let untidy = if self.waiting.is_some() {
+            Box::pin(self.store_or_keep(new_seeds, check_ins, replies)).await?
+        } else {
+            let now = self.clock.now();
+            let work = move |frontier: &mut dyn Frontier| {
                 if !new_seeds.is_empty() {
                     frontier.seed(now, &new_seeds)?;
                 }
-                // The check-ins are kept for another try only if there may be one.
-                let results = if frontier.may_be_away() {
-                    frontier.check_in_each(now, &mut check_ins.iter().cloned().map(unpack))?
-                } else {
-                    frontier.check_in_each(now, &mut check_ins.drain(..).map(unpack))?
-                };
-                match frontier.tidy(now, budget) {
-                    Ok(untidy) => Ok((results, untidy)),
-                    // The check-ins are stored. They must not be sent again.
-                    Err(error) if error.class() == ErrorClass::MayPass => Ok((results, true)),
-                    Err(error) => Err(error),
-                }
-            })
-            .await?;
+                let mut check_ins = check_ins.drain(..).map(unpack);
+                let results = frontier.check_in_each(now, &mut check_ins)?;
+                Ok::<_, FrontierError>((results, frontier.tidy(now, budget)?))
+            };
+            let (results, untidy) = self.frontier.call(work).await?;
+            self.answer(replies, results)?;
+            untidy
+        };
+        if sites_due {
+            self.sites_due.notify_one();
+        }
+        Ok(untidy)
+    }
+
+    /// The group was stored: writes the lines of its pages to the crawl log, and answers its visits.
+    fn answer(&mut self, replies: Replies, results: Results) -> Result<(), CommitError> {
         if let Some(log) = &mut self.log {
             log.write()?;
         }
@@ -214,10 +255,7 @@ impl Committer {
                 checked_in: result.ok(),
             });
         }
-        if sites_due {
-            self.sites_due.notify_one();
-        }
-        Ok(untidy)
+        Ok(())
     }
 
     /// Waits until the bytes of a fetch are written, and adds its record to the log and to its check-in.

@@ -14,10 +14,16 @@ use crate::node::stop::Stop;
 use crate::status::notice::{Notice, Notices};
 
 /// Time from a failed call to the next try: the first, and the longest. Each is twice as long as the one before.
-const FIRST_WAIT: Duration = Duration::from_millis(250);
-const LONGEST_WAIT: Duration = Duration::from_secs(5);
+pub(super) const FIRST_WAIT: Duration = Duration::from_millis(250);
+pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(5);
 /// After the crawl was asked to stop, calls are repeated for this time.
-const MAX_STOPPING: Duration = Duration::from_mins(1);
+pub(super) const MAX_STOPPING: Duration = Duration::from_mins(1);
+
+impl std::fmt::Debug for SharedFrontier {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SharedFrontier")
+    }
+}
 
 /// A handle on the frontier. Its calls block on the disk or the network, so they run on tokio's blocking threads.
 #[derive(Clone)]
@@ -113,6 +119,23 @@ impl SharedFrontier {
             }
             tokio::time::sleep(wait).await;
             wait = LONGEST_WAIT.min(wait * 2);
+        }
+    }
+
+    /// Notes whether the frontier is away, given the result of a single call. `Ok(None)`: it is.
+    pub(super) fn observe<T>(
+        &self,
+        result: Result<T, FrontierError>,
+    ) -> Result<Option<T>, FrontierError> {
+        match result {
+            Err(error) if error.class() == ErrorClass::MayPass => {
+                self.begin_outage(&error);
+                Ok(None)
+            }
+            result => {
+                self.end_outage();
+                result.map(Some)
+            }
         }
     }
 

@@ -12,6 +12,8 @@ use aranha_url::{CanonUrl, Canonicaliser};
 use aranha_volume::{Archive, Exchange, Location, Stored};
 use tokio::sync::{Notify, oneshot};
 
+use aranha_frontier::ErrorClass;
+
 use super::*;
 use crate::collect::{PageResponse, Version};
 use crate::status::event_log::EventLog;
@@ -211,6 +213,7 @@ fn committer(folder: &std::path::Path) -> (Committer, Lease) {
         sites_due: Arc::new(Notify::new()),
         visits_ended: Arc::default(),
         committing: Arc::default(),
+        waiting: None,
     };
     (committer, lease)
 }

@@ -49,6 +49,13 @@ pub(super) fn check(config: &Config, origins: &Origins) -> Result<(), ConfigErro
         )
         .map_err(|problem| error(&key, problem))?;
     }
+    for store in &config.volume.stores {
+        if let Err(problem) = aranha_volume::check_store(store) {
+            let hint = "for example [\"/disk1/warc\", \"s3://bucket/prefix?endpoint=https://s3.example.org\"]";
+            let sentence = format!("`{store}` cannot be used: {problem}");
+            return Err(error("volume.stores", (sentence, Some(hint.to_owned()))));
+        }
+    }
     let product = &config.crawl.product;
     require(
         has_product(&fetch.user_agent, product),

@@ -4,6 +4,10 @@
 //! address, so a visit takes the [`Permit`] of the address before each request. Permits are issued in order of arrival
 //! (F7). The next permit is issued when the pause after the last response is over.
 //!
+//! In a crawl on many machines an address belongs to one node at a time. A node claims the gate of an address in the
+//! frontier before its first request to the address, and gives it back when it has not used it for [`IDLE_PAUSES`]
+//! pauses. In between no call of the frontier is made.
+//!
 //! **Invariant 2**: a permit is held until the response has ended, and dropping it starts the pause.
 //! [`Permit::give_back`], which starts no pause, is only for a request that was not sent.
 
@@ -12,11 +16,19 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use aranha_frontier::{GateClaim, LeaseGate};
 use tokio::sync::OwnedMutexGuard;
 use tokio::time::Instant;
 
+use crate::clock::Clock;
+use crate::commit::SharedFrontier;
+
 /// Minimum number of addresses in memory before idle ones are removed.
 const MIN_SWEEP: usize = 4096;
+/// A gate that was not used for this number of pauses is given back to the other nodes.
+const IDLE_PAUSES: u32 = 8;
+/// Maximum number of gates that are given back at a time.
+const MAX_GIVEN_BACK: usize = 1000;
 
 /// One gate for each IP address. A gate issues the permits of its address, one at a time.
 #[derive(Debug)]
@@ -26,6 +38,23 @@ pub(crate) struct AddressGates {
     /// know when the earlier crawl sent its last requests, so it assumes the time of its own start.
     assumed_end: Option<Instant>,
     table: Mutex<Table>,
+    owners: Option<GateOwners>,
+}
+
+/// The frontier in which nodes claim gates.
+#[derive(Debug)]
+pub(crate) struct GateOwners {
+    pub(crate) frontier: SharedFrontier,
+    pub(crate) clock: Clock,
+}
+
+/// Why there is no permit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoPermit {
+    /// The address belongs to another node.
+    Taken,
+    /// The node of the visit was declared dead, or the frontier failed.
+    LeaseLost,
 }
 
 #[derive(Debug)]
@@ -37,6 +66,37 @@ struct Table {
 #[derive(Debug)]
 struct Gate {
     last_end: Option<Instant>,
+    /// Number of the node that this process was when it claimed the gate; 0 if it has not.
+    owner: u64,
+    /// No request before this time, because another node had the gate before.
+    closed_until: Option<Instant>,
+    /// When the gate was claimed.
+    claimed: Option<Instant>,
+}
+
+impl Gate {
+    fn new() -> Self {
+        Self {
+            last_end: None,
+            owner: 0,
+            closed_until: None,
+            claimed: None,
+        }
+    }
+
+    fn claimed(&mut self, node: u64, closed: Duration) {
+        let now = Instant::now();
+        (self.owner, self.claimed) = (node, Some(now));
+        self.closed_until = Some(now + closed).max(self.closed_until);
+    }
+
+    /// The last time at which the gate was in use.
+    fn last_use(&self) -> Option<Instant> {
+        [self.last_end, self.closed_until, self.claimed]
+            .into_iter()
+            .flatten()
+            .max()
+    }
 }
 
 /// The right to send one request to an address. Dropping it starts the pause, so it must be dropped at the end of the
@@ -72,21 +132,93 @@ impl AddressGates {
                 by_address: HashMap::new(),
                 sweep_at: MIN_SWEEP,
             }),
+            owners: None,
         }
     }
 
-    /// Waits for the permit of an address. Returns `None` at once if the configured pause is 0. Cancelling the wait
-    /// gives up the position in the queue.
-    pub(crate) async fn enter(&self, address: IpAddr) -> Option<Permit> {
+    /// Gates that nodes claim in this frontier.
+    pub(crate) fn with_owners(self, owners: Option<GateOwners>) -> Self {
+        Self { owners, ..self }
+    }
+
+    /// The frontier gave a gate to this node together with a lease.
+    pub(crate) fn claimed(&self, node: u64, claim: LeaseGate) {
         if self.pause.is_zero() {
-            return None;
+            return;
+        }
+        // A gate that is in use has been claimed before.
+        if let Ok(mut gate) = self.gate(claim.address).try_lock() {
+            gate.claimed(node, claim.closed);
+        }
+    }
+
+    /// Waits for the permit of an address, for a visit whose lease is held by this node number. Returns `Ok(None)` at once
+    /// if the configured pause is 0. Cancelling the wait gives up the position in the queue.
+    pub(crate) async fn enter(
+        &self,
+        address: IpAddr,
+        node: u64,
+    ) -> Result<Option<Permit>, NoPermit> {
+        if self.pause.is_zero() {
+            return Ok(None);
         }
         // An IPv4-mapped IPv6 address leads to the same server as the IPv4 address.
-        let gate = self.gate(address.to_canonical()).lock_owned().await;
-        if let Some(end) = gate.last_end.or(self.assumed_end) {
-            tokio::time::sleep_until(end + self.pause).await;
+        let address = address.to_canonical();
+        let mut gate = self.gate(address).lock_owned().await;
+        if let Some(owners) = &self.owners
+            && gate.owner != node
+        {
+            Box::pin(owners.claim(address, node, &mut gate)).await?;
         }
-        Some(Permit { gate, used: true })
+        let end = gate.last_end.or(self.assumed_end);
+        let free = end.map(|end| end + self.pause).max(gate.closed_until);
+        if let Some(free) = free {
+            tokio::time::sleep_until(free).await;
+        }
+        Ok(Some(Permit { gate, used: true }))
+    }
+
+    /// Gives gates that are not used any more to the other nodes.
+    pub(crate) async fn give_idle_back(&self) {
+        let Some(owners) = &self.owners else { return };
+        let idle = self.idle_gates();
+        if idle.is_empty() {
+            return;
+        }
+        // The gates are locked until the frontier has stored the change, so that a request that comes meanwhile claims its
+        // gate after that.
+        let mut gates = Vec::with_capacity(idle.len());
+        let mut addresses = Vec::with_capacity(idle.len());
+        for (address, mut gate) in idle {
+            gate.owner = 0;
+            gates.push(gate);
+            addresses.push(address);
+        }
+        let now = owners.clock.now();
+        let call = move |frontier: &mut dyn aranha_frontier::Frontier| {
+            frontier.give_gates_back(now, &addresses)
+        };
+        if let Err(error) = owners.frontier.call(call).await {
+            // The gates still belong to this node. They are given back when it ends, or after their next use.
+            tracing::warn!(%error, "gates were not given back");
+        }
+    }
+
+    /// Gates of this node that were not used for a while, locked.
+    fn idle_gates(&self) -> Vec<(IpAddr, OwnedMutexGuard<Gate>)> {
+        let table = self
+            .table
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let unused = table.by_address.iter().filter_map(|(address, gate)| {
+            // Nobody holds or awaits it.
+            let gate = (Arc::strong_count(gate) == 1).then(|| Arc::clone(gate))?;
+            let gate = gate.try_lock_owned().ok()?;
+            let idle_for = gate.last_use()?.elapsed();
+            let is_idle = gate.owner != 0 && idle_for > self.pause * IDLE_PAUSES;
+            is_idle.then_some((*address, gate))
+        });
+        unused.take(MAX_GIVEN_BACK).collect()
     }
 
     fn gate(&self, address: IpAddr) -> Arc<tokio::sync::Mutex<Gate>> {
@@ -97,10 +229,10 @@ impl AddressGates {
         if table.by_address.len() >= table.sweep_at {
             let pause = self.pause;
             table.by_address.retain(|_, gate| {
-                // Keep gates that are held or awaited, or whose pause is not over.
+                // Keep gates that are held or awaited, that this node owns, or whose pause is not over.
                 Arc::strong_count(gate) > 1
                     || gate.try_lock().map_or(true, |gate| {
-                        gate.last_end.is_some_and(|end| end.elapsed() < pause)
+                        gate.owner != 0 || gate.last_use().is_some_and(|end| end.elapsed() < pause)
                     })
             });
             table.sweep_at = (table.by_address.len() * 2).max(MIN_SWEEP);
@@ -109,8 +241,38 @@ impl AddressGates {
             table
                 .by_address
                 .entry(address)
-                .or_insert_with(|| Arc::new(tokio::sync::Mutex::new(Gate { last_end: None }))),
+                .or_insert_with(|| Arc::new(tokio::sync::Mutex::new(Gate::new()))),
         )
+    }
+}
+
+impl GateOwners {
+    /// Claims a gate for a visit. While the frontier is away, this waits.
+    async fn claim(&self, address: IpAddr, node: u64, gate: &mut Gate) -> Result<(), NoPermit> {
+        let now = self.clock.now();
+        let claim = self
+            .frontier
+            .persist(move |frontier| frontier.claim_gate(now, address));
+        match claim.await {
+            Ok(GateClaim::Owned {
+                node: owner,
+                closed,
+            }) => {
+                gate.claimed(owner, closed);
+                if owner == node {
+                    return Ok(());
+                }
+                Err(NoPermit::LeaseLost)
+            }
+            Ok(GateClaim::Taken) => {
+                gate.owner = 0;
+                Err(NoPermit::Taken)
+            }
+            Err(error) => {
+                tracing::warn!(%error, %address, "the gate of an address was not claimed");
+                Err(NoPermit::LeaseLost)
+            }
+        }
     }
 }
 
@@ -124,11 +286,11 @@ mod tests {
     async fn the_pause_starts_at_the_end_of_the_response() {
         let gates = AddressGates::new(Duration::from_secs(2), false);
         let begin = Instant::now();
-        let permit = gates.enter(ADDRESS).await;
+        let permit = gates.enter(ADDRESS, 0).await.unwrap();
         assert_eq!(begin.elapsed(), Duration::ZERO);
         tokio::time::sleep(Duration::from_secs(5)).await;
         drop(permit);
-        let _permit = gates.enter(ADDRESS).await;
+        let _permit = gates.enter(ADDRESS, 0).await.unwrap();
         assert_eq!(begin.elapsed(), Duration::from_secs(7));
     }
 
@@ -136,9 +298,9 @@ mod tests {
     async fn an_ipv4_mapped_address_has_the_gate_of_its_ipv4_address() {
         let gates = AddressGates::new(Duration::from_secs(2), false);
         let begin = Instant::now();
-        drop(gates.enter(ADDRESS).await);
+        drop(gates.enter(ADDRESS, 0).await.unwrap());
         let mapped = "::ffff:127.0.0.9".parse().unwrap();
-        let _permit = gates.enter(mapped).await;
+        let _permit = gates.enter(mapped, 0).await.unwrap();
         assert_eq!(begin.elapsed(), Duration::from_secs(2));
     }
 
@@ -146,7 +308,7 @@ mod tests {
     async fn a_resumed_crawl_pauses_before_its_first_request() {
         let gates = AddressGates::new(Duration::from_secs(2), true);
         let begin = Instant::now();
-        let _permit = gates.enter(ADDRESS).await;
+        let _permit = gates.enter(ADDRESS, 0).await.unwrap();
         assert_eq!(begin.elapsed(), Duration::from_secs(2));
     }
 
@@ -158,7 +320,7 @@ mod tests {
         for number in 0..5 {
             let (gates, order) = (Arc::clone(&gates), Arc::clone(&order));
             tasks.push(tokio::spawn(async move {
-                let _permit = gates.enter(ADDRESS).await;
+                let _permit = gates.enter(ADDRESS, 0).await.unwrap();
                 order.lock().unwrap().push((number, Instant::now()));
             }));
             tokio::task::yield_now().await;
@@ -178,12 +340,15 @@ mod tests {
     async fn only_idle_addresses_are_removed() {
         let gates = AddressGates::new(Duration::from_secs(2), false);
         for number in 0..MIN_SWEEP as u32 {
-            gates.enter(IpAddr::from(number.to_be_bytes())).await;
+            gates
+                .enter(IpAddr::from(number.to_be_bytes()), 0)
+                .await
+                .unwrap();
         }
-        let _held = gates.enter(ADDRESS).await;
+        let _held = gates.enter(ADDRESS, 0).await.unwrap();
         tokio::time::advance(Duration::from_secs(3)).await;
         gates.table.lock().unwrap().sweep_at = 0;
-        gates.enter(IpAddr::from([1, 2, 3, 4])).await;
+        gates.enter(IpAddr::from([1, 2, 3, 4]), 0).await.unwrap();
         assert_eq!(gates.table.lock().unwrap().by_address.len(), 2);
     }
 }

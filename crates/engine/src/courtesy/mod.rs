@@ -2,6 +2,7 @@
 
 pub(crate) mod address_gate;
 mod pause;
+pub(crate) mod request_fence;
 mod retry_after;
 
 pub(crate) use self::pause::pause_after;

@@ -33,7 +33,7 @@ impl RejectedLinks {
     pub(super) fn add_outside(&mut self, rule: &ScopeRule<'_>) {
         *match rule {
             ScopeRule::Blacklist(_) => &mut self.blacklisted,
-            ScopeRule::Depth { .. } => &mut self.too_deep,
+            ScopeRule::Depth { .. } | ScopeRule::SiteDepth { .. } => &mut self.too_deep,
             ScopeRule::Reject(_) | ScopeRule::Filter(_) => &mut self.filtered,
             _ => &mut self.out_of_scope,
         } += 1;

@@ -1,12 +1,13 @@
 //! The state that all visits of a node share. Each struct groups the parts that serve one purpose.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use aranha_fetch::Fetcher;
 use aranha_frontier::Hop;
-use aranha_revisit::Schedule;
-use aranha_url::{CanonUrl, Canonicaliser, Filter};
+use aranha_revisit::{Pace, Schedule};
+use aranha_url::{CanonUrl, Canonicaliser, Filter, SiteKey};
 use aranha_volume::{Archive, Exchange, Receipt, VolumeError};
 use tokio::time::Instant;
 
@@ -15,6 +16,7 @@ use crate::collect::ReaderThreads;
 use crate::commit::Submissions;
 use crate::config::Config;
 use crate::courtesy::address_gate::AddressGates;
+use crate::courtesy::request_fence::RequestFence;
 use crate::limits::load::LoadManager;
 use crate::limits::page_budget::PageBudget;
 use crate::limits::size_limit::SizeLimit;
@@ -54,11 +56,18 @@ pub(crate) struct CrawlPolicy {
     pub(crate) requisites: Canonicaliser,
     /// The revisit policy.
     pub(crate) schedule: Schedule,
+    /// The intervals that the user has set for sites.
+    pub(crate) paces: HashMap<SiteKey, Pace>,
     /// The filter that responses must match in order to be stored; `None` if all are stored.
     pub(crate) keep: Option<Filter>,
 }
 
 impl CrawlPolicy {
+    /// The intervals that the user has set for a site.
+    pub(crate) fn pace(&self, site: SiteKey) -> Pace {
+        self.paces.get(&site).copied().unwrap_or_default()
+    }
+
     /// The canonicaliser for the target to which a page redirects. `hop` led to the page. The target of a file or of a seed
     /// keeps its tracking parameters, because a browser that replays it requests the URL with them. Other pages lose
     /// them, because a site may redirect a thousand links to one page with different parameters.
@@ -75,6 +84,8 @@ impl CrawlPolicy {
 pub(crate) struct Network {
     pub(crate) web: Fetcher,
     pub(crate) gates: AddressGates,
+    /// `None` in a crawl on one machine.
+    pub(crate) fence: Option<RequestFence>,
     pub(crate) load: Arc<LoadManager>,
 }
 

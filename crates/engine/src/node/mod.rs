@@ -14,6 +14,7 @@ mod opening;
 mod problem_sites;
 mod sharing;
 pub(crate) mod stop;
+mod uploads;
 mod visits;
 mod watchdog;
 
@@ -34,6 +35,7 @@ use self::monitor::Monitor;
 use self::problem_sites::SecondVisits;
 use self::sharing::Sharing;
 use self::stop::{CrawlLimit, Reason, Stop};
+use self::uploads::Uploads;
 use self::visits::Visits;
 use self::watchdog::Watchdog;
 use crate::collection::Collection;
@@ -87,6 +89,8 @@ pub struct Node {
     dns_cache: Option<PathBuf>,
     /// `logs/progress.json`; `None` in a simulation.
     progress: Option<PathBuf>,
+    /// The folder whose volumes are uploaded; `None` in a simulation.
+    uploads: Option<PathBuf>,
     /// `None` in a simulation, whose archive stores nothing.
     reread: Option<Reread>,
     /// Time between two reads of the black list and the signals. It also limits the time between two check-outs.
@@ -188,8 +192,10 @@ impl Node {
             visits_ended,
             census,
             dns_cache,
+            uploads,
             ..
         } = self;
+        let uploads = uploads.map(|folder| Uploads::new(folder, &context));
         let (archive, clock, stop, counters, events) = (
             context.storage.archive.clone(),
             context.control.clock,
@@ -212,6 +218,9 @@ impl Node {
         }
         if let Err(error) = archive.close().await {
             stop.ask(reason_of(&error));
+        }
+        if let Some(uploads) = uploads {
+            uploads.finish(&archive, &stop).await;
         }
         let now = clock.now();
         let reason = stop.reason().unwrap_or(Reason::Finished);
@@ -299,6 +308,7 @@ impl Node {
             if reloaded.elapsed() >= self.reload_interval {
                 reloaded = Instant::now();
                 self.reload().await?;
+                context.network.gates.give_idle_back().await;
                 monitor.update(context);
             }
             if context.control.stop.asked() {

@@ -1,13 +1,15 @@
 //! Opens everything that a crawl needs: archive, logs, scope, network, and the tasks that run beside the visits.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use aranha_fetch::Fetcher;
-use aranha_frontier::Frontier;
-use aranha_revisit::Schedule;
-use aranha_url::{Canonicaliser, Scope};
+use aranha_frontier::{Frontier, SiteSettings};
+use aranha_revisit::{Pace, Schedule};
+use aranha_url::{Canonicaliser, Scope, SiteKey};
+use aranha_volume::ArchiveEvent;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -18,9 +20,12 @@ use super::{EngineError, Node, Role};
 use crate::blocking::blacklist_watch::BlacklistWatch;
 use crate::collection::Collection;
 use crate::collection::{census, dns_cache};
-use crate::commit::{Committer, channel};
+use crate::commit::spool::{Spool, SpoolError};
+use crate::commit::unrecorded::Unrecorded;
+use crate::commit::{Committer, WaitingGroups, channel};
 use crate::config::{Config, ConfigError};
-use crate::courtesy::address_gate::AddressGates;
+use crate::courtesy::address_gate::{AddressGates, GateOwners};
+use crate::courtesy::request_fence::RequestFence;
 use crate::limits::load::LoadManager;
 use crate::limits::page_budget::PageBudget;
 use crate::limits::size_limit::SizeLimit;
@@ -53,7 +58,8 @@ impl Node {
         let canon = Canonicaliser::new(config.url.clone());
         let blacklist = config.blacklist()?;
         let sharing = Sharing::start(frontier.as_mut(), collection)?;
-        let scope = scope(&config, &canon, &frontier.seeds()?)?;
+        let settings = frontier.seed_settings()?;
+        let scope = scope(&config, &canon, &frontier.seeds()?, &settings)?;
         let fetch = aranha_fetch::Options {
             limit_rate: config.crawl.limit_rate,
             spool_folder: world.spool_folder(collection),
@@ -68,7 +74,23 @@ impl Node {
             .map_err(|source| file_error(&collection.crawl_log(), source))?;
         let events = EventLog::open(&collection.event_log())
             .map_err(|source| file_error(&collection.event_log(), source))?;
+        let mut watchers = JoinSet::new();
+        let waiting = waiting_groups(collection, frontier.as_mut(), clock.now())?;
+        let fence = match frontier.fence() {
+            Some(fence) => {
+                RequestFence::start(fence, &mut watchers).map_err(|source| EngineError::File {
+                    path: "timer".to_owned(),
+                    source,
+                })?
+            }
+            None => None,
+        };
+        let is_shared = frontier.may_be_away();
         let frontier = world.frontier(frontier);
+        let owners = is_shared.then(|| GateOwners {
+            frontier: frontier.clone(),
+            clock,
+        });
         let sites_due = Arc::new(Notify::new());
         let visits_ended = Arc::new(Notify::new());
         let committing = Arc::new(AtomicBool::new(false));
@@ -86,12 +108,14 @@ impl Node {
             sites_due: Arc::clone(&sites_due),
             visits_ended: Arc::clone(&visits_ended),
             committing: Arc::clone(&committing),
+            waiting,
         };
         let context = Context {
             scope: SharedScope::new(scope, BlacklistWatch::new(collection.blacklist())),
             network: Network {
                 web,
-                gates: AddressGates::new(config.crawl.pause, resumed),
+                gates: AddressGates::new(config.crawl.pause, resumed).with_owners(owners),
+                fence,
                 load: Arc::new(LoadManager::new(config.load.clone())),
             },
             readers: world.readers(),
@@ -128,6 +152,7 @@ impl Node {
                 requisites: Canonicaliser::new(config.url.for_requisites()),
                 canon,
                 schedule: Schedule::new(&config.revisit),
+                paces: paces(&settings),
                 keep: config.keep()?,
                 config,
             },
@@ -135,12 +160,12 @@ impl Node {
         context.scope.reload_blacklist(&context.network.web)?;
         census::restore(&context.policy.schedule, &collection.census());
         let reread = if world.is_real() {
-            Some(Reread::new(collection, &context)?)
+            Some(Reread::new(collection, &context, &settings)?)
         } else {
             None
         };
-        let mut watchers = JoinSet::new();
         watchers.spawn(watch_dns(&context));
+        watchers.spawn(watch_archive(&context));
         for (proxy, outage) in context.network.web.watch_proxies() {
             watchers.spawn(watch_proxy(&context, proxy, outage));
         }
@@ -162,6 +187,7 @@ impl Node {
             census: collection.census(),
             dns_cache,
             progress: world.is_real().then(|| collection.progress()),
+            uploads: world.is_real().then(|| collection.root().to_path_buf()),
             reread,
             reload_interval: world.reload_interval(),
             sharing,
@@ -173,6 +199,27 @@ impl Node {
     }
 }
 
+/// Sends the check-ins that an earlier process of this collection has left in its spool. `None` if the frontier is that of
+/// one machine, which is never away.
+fn waiting_groups(
+    collection: &Collection,
+    frontier: &mut dyn Frontier,
+    now: i64,
+) -> Result<Option<WaitingGroups>, EngineError> {
+    let Some(fence) = frontier.fence() else {
+        return Ok(None);
+    };
+    let path = collection.check_in_spool();
+    let mut spool = Spool::open(&path).map_err(|source| file_error(&path, source))?;
+    let unrecorded = Unrecorded::at(collection.unrecorded());
+    let newest = spool.send_earlier(frontier, now, &unrecorded);
+    let newest = newest.map_err(|error| match error {
+        SpoolError::File(path, source) => file_error(&path, source),
+        SpoolError::Frontier(error) => error.into(),
+    })?;
+    Ok(Some(WaitingGroups::new(spool, fence, unrecorded, newest)))
+}
+
 fn file_error(path: &Path, source: std::io::Error) -> EngineError {
     EngineError::File {
         path: path.display().to_string(),
@@ -180,19 +227,34 @@ fn file_error(path: &Path, source: std::io::Error) -> EngineError {
     }
 }
 
-/// The configured scope, extended by `seeds`. Seeds that are not valid URLs are ignored.
+/// The configured scope, extended by `seeds` and by the depths in `settings`. Seeds that are not valid URLs are ignored.
 pub(crate) fn scope(
     config: &Config,
     canon: &Canonicaliser,
     seeds: &[String],
+    settings: &[SiteSettings],
 ) -> Result<Scope, ConfigError> {
     let mut scope = config.scope()?;
+    for (site, settings) in settings {
+        if let Some(depth) = settings.depth {
+            scope.set_site_depth(*site, depth);
+        }
+    }
     for seed in seeds {
         if let Ok(url) = canon.canon(seed) {
             scope.add_seed(&url);
         }
     }
     Ok(scope)
+}
+
+/// The intervals that the user has set for sites.
+fn paces(settings: &[SiteSettings]) -> HashMap<SiteKey, Pace> {
+    let paces = settings.iter().map(|(site, settings)| {
+        let (every, max_every) = (settings.every, settings.max_every);
+        (*site, Pace { every, max_every })
+    });
+    paces.filter(|(_, pace)| *pace != Pace::default()).collect()
 }
 
 fn warcinfo(config: &Config, web: &Fetcher) -> Vec<(String, String)> {
@@ -220,6 +282,27 @@ fn robots_policy(config: &Config) -> String {
         return "obey".to_owned();
     }
     format!("ignore on the operator's own hosts ({ignored_on}), obey elsewhere")
+}
+
+/// Sends the events of the archive as notices.
+fn watch_archive(context: &Context) -> impl Future<Output = ()> + use<> {
+    let (mut events, notices) = (
+        context.storage.archive.events(),
+        context.reports.notices.clone(),
+    );
+    async move {
+        while let Some(event) = events.recv().await {
+            notices.send(match event {
+                ArchiveEvent::FolderLeft { folder, problem } => Notice::VolumeFolderLeft {
+                    folder: folder.display().to_string(),
+                    problem,
+                },
+                ArchiveEvent::StoreDown { store, problem } => Notice::StoreDown { store, problem },
+                ArchiveEvent::StoreUp { store, seconds } => Notice::StoreUp { store, seconds },
+                ArchiveEvent::UploadsFailed { problem } => Notice::UploadFailed { problem },
+            });
+        }
+    }
 }
 
 /// Sends a notice when an outage of a proxy begins and when it ends.

@@ -208,9 +208,12 @@ impl Node {
 
     /// Builds the scope anew, because entries were removed from the black list.
     async fn rebuild_scope(&self) -> Result<(), FrontierError> {
-        let seeds = self.frontier.persist(|frontier| frontier.seeds()).await?;
+        let (seeds, settings) = self
+            .frontier
+            .persist(|frontier| Ok((frontier.seeds()?, frontier.seed_settings()?)))
+            .await?;
         let policy = &self.context.policy;
-        let rebuilt = opening::scope(&policy.config, &policy.canon, &seeds)
+        let rebuilt = opening::scope(&policy.config, &policy.canon, &seeds, &settings)
             .map_err(|error| error.to_string())
             .and_then(|scope| {
                 let replaced = self.context.scope.replace(scope);

@@ -72,17 +72,30 @@ impl fmt::Display for Reason {
 
 /// Requests the stop of a crawl, or waits for this request. All clones belong to the same crawl.
 #[derive(Clone, Debug)]
-pub struct Stop(Arc<watch::Sender<Option<Reason>>>);
+pub struct Stop(Arc<Requests>);
+
+#[derive(Debug)]
+struct Requests {
+    reason: watch::Sender<Option<Reason>>,
+    /// Whether the user has interrupted the crawl, also after another reason.
+    interrupted: watch::Sender<bool>,
+}
 
 impl Stop {
     /// Creates a handle for a crawl whose stop was not requested yet.
     pub fn new() -> Self {
-        Self(Arc::new(watch::Sender::new(None)))
+        Self(Arc::new(Requests {
+            reason: watch::Sender::new(None),
+            interrupted: watch::Sender::new(false),
+        }))
     }
 
     /// Requests the stop. An earlier reason is kept, unless `reason` is a failure and the earlier reason is not.
     pub fn ask(&self, reason: Reason) {
-        self.0.send_if_modified(|current| {
+        if reason == Reason::Interrupted {
+            self.0.interrupted.send_replace(true);
+        }
+        self.0.reason.send_if_modified(|current| {
             let counts = match current {
                 None => true,
                 Some(before) => reason.is_failure() && !before.is_failure(),
@@ -96,18 +109,24 @@ impl Stop {
 
     /// Whether a stop was requested.
     pub fn asked(&self) -> bool {
-        self.0.borrow().is_some()
+        self.0.reason.borrow().is_some()
     }
 
     /// The reason, if a stop was requested.
     pub fn reason(&self) -> Option<Reason> {
-        self.0.borrow().clone()
+        self.0.reason.borrow().clone()
     }
 
     /// Waits until a stop is requested. Cancel safe.
     pub async fn wait(&self) {
         // The wait can fail only if the channel is closed. It stays open, because `self` holds the sender.
-        let _ = self.0.subscribe().wait_for(Option::is_some).await;
+        let _ = self.0.reason.subscribe().wait_for(Option::is_some).await;
+    }
+
+    /// Waits until the user interrupts the crawl, also if it is already stopping for another reason. Cancel safe.
+    pub async fn interrupted(&self) {
+        // Like in `wait`, the channel stays open.
+        let _ = self.0.interrupted.subscribe().wait_for(|now| *now).await;
     }
 }
 
@@ -132,6 +151,7 @@ mod tests {
         stop.ask(Reason::Limit(CrawlLimit::Pages));
         stop.ask(Reason::Interrupted);
         waiting.await.unwrap();
+        stop.interrupted().await;
         assert_eq!(stop.reason(), Some(Reason::Limit(CrawlLimit::Pages)));
     }
 

@@ -50,7 +50,7 @@ impl Visits {
 
     /// Starts the visit of a leased site.
     pub(super) fn start(&mut self, context: &Arc<Context>, lease: Lease) {
-        let activity = Arc::new(Activity::default());
+        let activity = Arc::new(Activity::new(lease.node));
         let (site, id) = (lease.site.clone(), lease.id);
         let work = visit(Arc::clone(context), lease, Arc::clone(&activity));
         let task = self.tasks.spawn(work);

@@ -4,13 +4,13 @@
 //! wider, the links of the stored pages are read again (`reread/mod.rs`). `aranha why` judges a URL by the rules in this
 //! file, because the last crawl may have had other rules than `aranha.toml`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;
 use std::io;
 use std::path::Path;
 
-use aranha_frontier::External;
-use aranha_url::{Reach, UrlRules};
+use aranha_frontier::{External, SiteSettings};
+use aranha_url::{Reach, SiteKey, UrlRules};
 use serde::{Deserialize, Serialize};
 
 use crate::collection::files;
@@ -39,6 +39,9 @@ pub struct LinkRules {
     external_links: External,
     page: aranha_page::Options,
     url: UrlRules,
+    /// The depths that the user has set for seeds, by the key of the site in hexadecimal digits.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    seed_depths: BTreeMap<String, u16>,
 }
 
 /// First line of the file.
@@ -67,7 +70,27 @@ impl LinkRules {
             external_links: config.frontier.external_links,
             page: config.page.clone(),
             url: config.url.clone(),
+            seed_depths: BTreeMap::new(),
         })
+    }
+
+    /// The rules with the depths that the user has set for seeds.
+    pub(super) fn with_seed_depths(self, settings: &[SiteSettings]) -> Self {
+        let depth = |(site, settings): &SiteSettings| Some((seed_key(*site), settings.depth?));
+        Self {
+            seed_depths: settings.iter().filter_map(depth).collect(),
+            ..self
+        }
+    }
+
+    /// The sites whose depth was set for their seeds, now or before, and is higher than before.
+    pub(super) fn deeper_sites(&self, before: &Self) -> HashSet<SiteKey> {
+        let limit = |rules: &Self, site| rules.seed_depths.get(site).copied().or(rules.depth);
+        let sites = self.seed_depths.keys().chain(before.seed_depths.keys());
+        sites
+            .filter(|site| is_higher(limit(self, *site), limit(before, *site)))
+            .filter_map(|site| u64::from_str_radix(site, 16).ok().map(SiteKey))
+            .collect()
     }
 
     /// The rules in a file; `None` if the file does not exist or cannot be read.
@@ -160,6 +183,10 @@ impl LinkRules {
     }
 }
 
+fn seed_key(site: SiteKey) -> String {
+    format!("{:016x}", site.0)
+}
+
 /// Each reach contains those with a lower rank.
 fn rank(reach: Reach) -> u8 {
     match reach {
@@ -182,6 +209,8 @@ fn is_higher<T: PartialOrd>(limit: Option<T>, before: Option<T>) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use aranha_frontier::SeedSettings;
+
     use super::*;
 
     fn rules(change: impl FnOnce(&mut Config)) -> LinkRules {
@@ -228,6 +257,38 @@ mod tests {
         check("crawl.follow_nofollow", &|_| {}, &|c| {
             c.crawl.follow_nofollow = true;
         });
+    }
+
+    #[test]
+    fn a_higher_depth_of_a_seed_is_recognised() {
+        let (a, b) = (SiteKey::of("a.test"), SiteKey::of("b.test"));
+        let with = |depth: Option<u16>, seeds: &[(SiteKey, u16)]| {
+            let settings = seeds.iter().map(|(site, depth)| {
+                let depth = Some(*depth);
+                (
+                    *site,
+                    SeedSettings {
+                        depth,
+                        ..SeedSettings::default()
+                    },
+                )
+            });
+            let settings: Vec<_> = settings.collect();
+            rules(|config| config.crawl.depth = depth).with_seed_depths(&settings)
+        };
+        let check = |now: &LinkRules, before: &LinkRules, expected: &[SiteKey]| {
+            assert_eq!(now.deeper_sites(before), expected.iter().copied().collect());
+        };
+        check(
+            &with(None, &[(a, 3), (b, 2)]),
+            &with(None, &[(a, 2), (b, 2)]),
+            &[a],
+        );
+        check(&with(None, &[(a, 2)]), &with(None, &[(a, 3)]), &[]);
+        // Without a depth of its own, a site has the depth of the crawl.
+        check(&with(Some(2), &[(a, 3), (b, 1)]), &with(Some(2), &[]), &[a]);
+        check(&with(Some(4), &[]), &with(Some(4), &[(a, 3), (b, 5)]), &[a]);
+        check(&with(None, &[(a, 3)]), &with(None, &[]), &[]);
     }
 
     #[test]

@@ -16,7 +16,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use aranha_frontier::shared::LINK_RULES;
-use aranha_frontier::{FrontierError, PageRecord, RecordCursor};
+use aranha_frontier::{FrontierError, PageRecord, RecordCursor, SiteSettings};
+use aranha_url::SiteKey;
 use aranha_volume::ArchiveReader;
 
 use self::site_links::SiteReader;
@@ -28,6 +29,9 @@ pub use self::link_rules::LinkRules;
 
 use crate::commit::SharedFrontier;
 
+/// The name of a depth that the user sets for a seed, in the list of wider rules.
+const SEED_DEPTH: &str = "depth of a seed";
+
 /// Reads stored pages again if the rules of this crawl are wider than those of the last one.
 pub(crate) struct Reread {
     rules: LinkRules,
@@ -35,6 +39,8 @@ pub(crate) struct Reread {
     root: PathBuf,
     /// Why the pages are read: the keys whose change makes the rules wider. `None`: nothing is to be read.
     changes: Option<Vec<&'static str>>,
+    /// The sites for which the user has set a higher depth. If no other rule is wider, only their pages are read.
+    deeper_sites: HashSet<SiteKey>,
 }
 
 /// Numbers of pages that were read again and of pages that were found.
@@ -48,12 +54,22 @@ struct Progress {
 
 impl Reread {
     /// Compares the rules of this crawl with those of the last crawl of the collection.
-    pub(crate) fn new(collection: &Collection, context: &Context) -> Result<Self, EngineError> {
+    pub(crate) fn new(
+        collection: &Collection,
+        context: &Context,
+        settings: &[SiteSettings],
+    ) -> Result<Self, EngineError> {
         let blocked = std::fs::read_to_string(collection.blacklist()).unwrap_or_default();
-        let rules = LinkRules::of(context.config(), &blocked)?;
+        let rules = LinkRules::of(context.config(), &blocked)?.with_seed_depths(settings);
         let file = collection.link_rules();
+        let mut deeper_sites = HashSet::new();
         let changes = match LinkRules::load(&file) {
-            Some(before) => Some(rules.widened(&before)).filter(|changes| !changes.is_empty()),
+            Some(before) => {
+                deeper_sites = rules.deeper_sites(&before);
+                let mut changes = rules.widened(&before);
+                changes.extend((!deeper_sites.is_empty()).then_some(SEED_DEPTH));
+                Some(changes).filter(|changes| !changes.is_empty())
+            }
             // The last crawl was made by a release that did not store its rules.
             None => Some(Vec::new()),
         };
@@ -62,6 +78,7 @@ impl Reread {
             file,
             root: collection.root().to_owned(),
             changes,
+            deeper_sites,
         })
     }
 
@@ -143,7 +160,8 @@ impl Reread {
             if context.control.stop.asked() {
                 return Ok(None);
             }
-            if batch.blocked {
+            let is_wanted = *changes != [SEED_DEPTH] || self.deeper_sites.contains(&batch.site);
+            if batch.blocked || !is_wanted {
                 continue;
             }
             if site.is_none() && !changes.is_empty() {

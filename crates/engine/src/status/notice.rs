@@ -129,6 +129,53 @@ pub enum Notice {
         /// The error.
         problem: String,
     },
+    /// A folder for volumes is full or fails: new volumes go to the others.
+    VolumeFolderLeft {
+        /// The folder.
+        folder: String,
+        /// The error.
+        problem: String,
+    },
+    /// An object store does not take volumes: they wait, or go to another store.
+    StoreDown {
+        /// Address of the store.
+        store: String,
+        /// The error.
+        problem: String,
+    },
+    /// An object store takes volumes again.
+    StoreUp {
+        /// Address of the store.
+        store: String,
+        /// Duration of the outage in seconds.
+        seconds: u64,
+    },
+    /// A volume cannot be uploaded because of a local error.
+    UploadFailed {
+        /// The error.
+        problem: String,
+    },
+    /// The crawl has ended, and its last volumes are being uploaded.
+    Uploading {
+        /// Number of volumes.
+        volumes: u64,
+    },
+    /// The crawl has ended, and volumes wait for an object store.
+    UploadsWait {
+        /// Number of volumes.
+        volumes: u64,
+    },
+    /// Contents were deleted from the archive on request.
+    Forgotten {
+        /// The URL or the site.
+        target: String,
+        /// The reason.
+        reason: String,
+        /// Number of records that became tombstones.
+        records: u64,
+        /// Number of volumes that were changed.
+        volumes: u64,
+    },
     /// The black list has changed and was read.
     BlacklistReloaded,
     /// The black list cannot be read or updated. The entries that were read before stay in force.
@@ -157,6 +204,11 @@ pub enum Notice {
         /// The error.
         problem: String,
     },
+}
+
+/// "1 volume" or "N volumes".
+fn counted(volumes: u64) -> String {
+    format!("{volumes} volume{}", if volumes == 1 { "" } else { "s" })
 }
 
 impl fmt::Display for Notice {
@@ -225,6 +277,33 @@ impl fmt::Display for Notice {
                 aranha_units::duration::format(Duration::from_secs(seconds.unsigned_abs()))
             ),
             Self::DiskFull { problem } => write!(f, "the disk is full: {problem}"),
+            Self::VolumeFolderLeft { folder, problem } => write!(
+                f,
+                "new volumes no longer go to {folder} ({problem}); the other folders of volume.stores take over"
+            ),
+            Self::StoreDown { store, problem } => write!(
+                f,
+                "{store} does not take volumes ({problem}); they wait on the local disk unless another store takes them"
+            ),
+            Self::StoreUp { store, seconds } => write!(
+                f,
+                "{store} takes volumes again after {}",
+                aranha_units::duration::format(Duration::from_secs(*seconds))
+            ),
+            Self::UploadFailed { problem } => write!(f, "a volume was not uploaded: {problem}"),
+            Self::Uploading { volumes } => write!(
+                f,
+                "uploading {}; Ctrl-C leaves the rest for the next crawl or `aranha ship`",
+                counted(*volumes)
+            ),
+            Self::UploadsWait { volumes } => write!(
+                f,
+                "{} not uploaded yet; the next crawl or `aranha ship` does it",
+                counted(*volumes)
+            ),
+            Self::Forgotten {
+                target, records, ..
+            } => write!(f, "{target} was forgotten: {records} records overwritten"),
             Self::BlacklistReloaded => f.write_str("the black list was reloaded"),
             Self::BlacklistError { problem } => {
                 write!(f, "the previous black list stays in force: {problem}")

@@ -35,7 +35,7 @@ mod trap;
 
 use aranha_fetch::Truncated;
 use aranha_frontier::{Absent, Outcome, Past, Pending};
-use aranha_revisit::{PageState, Policy, SiteHistory};
+use aranha_revisit::{Pace, PageState, Policy, SiteHistory, SiteUpdate};
 use aranha_url::SiteKey;
 
 use crate::collect::PageResponse;
@@ -64,8 +64,10 @@ pub(crate) struct SiteView<'a> {
     pub(crate) now: i64,
     /// The response to the soft 404 probe, if the probe was sent.
     pub(crate) absent: Option<&'a Absent>,
-    /// The site's rounds, as the revisit policy `selective` stores them.
-    pub(crate) rounds: &'a [u8],
+    /// The site's rounds, which the revisit policy `selective` keeps.
+    pub(crate) rounds: &'a SiteHistory,
+    /// The intervals that the user has set for the site.
+    pub(crate) pace: Pace,
     /// Fetches in a row, this one included, that failed or got 429 or 5xx.
     pub(crate) failures: u32,
     /// The decision about the outage, if this fetch could not reach the server.
@@ -88,9 +90,9 @@ pub(crate) struct Verdict {
     pub(crate) back_off: Option<BackOff>,
     /// Whether the change signal that brought this visit forward was right.
     pub(crate) signal: Option<SignalCheck>,
-    /// The site's rounds after this fetch. `None` unless the policy is `selective`, or is `fixed` or `frequency` with quick
-    /// rounds.
-    pub(crate) rounds: Option<SiteHistory>,
+    /// The changes of the site's rounds by this fetch. `None` unless the policy is `selective`, or is `fixed` or
+    /// `frequency` with quick rounds.
+    pub(crate) rounds: Option<SiteUpdate>,
 }
 
 /// When a page is fetched again.

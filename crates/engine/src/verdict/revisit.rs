@@ -3,10 +3,14 @@
 //! A page has changed if its text has changed; changes of the markup do not count. The policies are in
 //! `crates/revisit`. This file converts a page's [`Past`] and its site's rounds to the input of
 //! [`Schedule::plan`](aranha_revisit::Schedule::plan). The policy `selective` distinguishes the entry pages of a site
-//! (`site_depth` 0) from its inner pages, which are all others.
+//! (`site_depth` 0) from its inner pages, which are all others. It groups inner pages by the page on which they were
+//! found ([`Pending::via`]).
 
 use aranha_frontier::{Past, Pending};
-use aranha_revisit::{History, PageState, PageVisit, Policy, SiteHistory};
+use aranha_revisit::{
+    History, PagePlace, PageState, PageVisit, Policy, SelectiveGroups, SiteUpdate,
+};
+use aranha_url::PathKey;
 
 use super::{NextVisit, SignalCheck, SiteView, Verdict};
 use crate::collect::PageResponse;
@@ -45,16 +49,15 @@ pub(super) fn plan(
         .past
         .as_ref()
         .and_then(|past| check_signal(past.claim, state));
-    let mut rounds = read_rounds(site.rounds);
-    let is_entry = page.site_depth == 0;
-    if revisit == Policy::Selective {
-        if is_entry {
-            schedule.open_round(&mut rounds, Some(state), now);
-        } else {
-            rounds.count_inner_visit(state);
-        }
-    }
-    let has_rounds = schedule.count_visit(&mut rounds, state, now) || revisit == Policy::Selective;
+    let mut has_rounds = true;
+    let update = if revisit == Policy::Selective {
+        schedule.observe(site.rounds, place(page, policy), state, now)
+    } else {
+        let mut update = SiteUpdate::default();
+        update.inner.clone_from(&site.rounds.inner);
+        has_rounds = schedule.count_visit(&mut update.inner, state, now);
+        update
+    };
     let visit = PageVisit {
         at: now,
         seen: state,
@@ -66,8 +69,9 @@ pub(super) fn plan(
             Policy::Poisson | Policy::Optimal => page.key.0 ^ site.key.0,
             _ => site.key.0,
         },
-        inner: is_entry.then(|| rounds.share()).flatten(),
-        quick: schedule.quick(&rounds),
+        pace: site.pace,
+        inner: update.share(),
+        quick: schedule.quick(&update.inner),
     };
     let mut history: History = postcard::from_bytes(&past.history).unwrap_or_default();
     if let Some(due) = schedule.plan(&mut history, &visit) {
@@ -75,8 +79,26 @@ pub(super) fn plan(
         verdict.next = NextVisit::Revisit { due, history };
     }
     if has_rounds {
-        verdict.rounds = Some(rounds);
+        verdict.rounds = Some(update);
     }
+}
+
+/// The place of a page in its site, for the policy `selective`. With `entry_pages` all heads are the same.
+fn place(page: &Pending, policy: &CrawlPolicy) -> PagePlace {
+    let head = match policy.config.revisit.selective {
+        SelectiveGroups::EntryPages => 0,
+        SelectiveGroups::AllPages | SelectiveGroups::Descend => PathKey::of(path_of(&page.via)).0,
+    };
+    PagePlace {
+        key: page.key.0,
+        head: (page.site_depth > 0).then_some(head),
+    }
+}
+
+/// The path and query of a canonical URL.
+fn path_of(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    rest.find('/').map_or("", |start| &rest[start..])
 }
 
 fn check_signal(source: u8, state: PageState) -> Option<SignalCheck> {
@@ -90,12 +112,12 @@ fn check_signal(source: u8, state: PageState) -> Option<SignalCheck> {
 }
 
 /// Policy `selective`: the decision about an inner page that is due.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct PassOver {
     /// When the page is due again, if it is passed over. `None`: it is fetched now.
     pub(crate) until: Option<i64>,
-    /// The site's rounds, if they changed.
-    pub(crate) rounds: Option<SiteHistory>,
+    /// The changes of the site's rounds.
+    pub(crate) rounds: Option<SiteUpdate>,
 }
 
 /// Policy `selective`: decides whether a page that is due is fetched or passed over in this round. Entry pages, new
@@ -105,31 +127,22 @@ pub(crate) fn decide_pass_over(
     page: &Pending,
     policy: &CrawlPolicy,
 ) -> PassOver {
-    let no = PassOver {
-        until: None,
-        rounds: None,
+    let Some(past) = &page.past else {
+        return PassOver::default();
     };
-    let has_signal = page.past.as_ref().is_some_and(|past| past.claim != 0);
-    if page.past.is_none()
-        || has_signal
+    if past.claim != 0
         || page.site_depth == 0
         || page.tries > 0
         || policy.config.revisit.policy != Policy::Selective
     {
-        return no;
+        return PassOver::default();
     }
     let schedule = &policy.schedule;
-    let before = read_rounds(site.rounds);
-    let mut rounds = before.clone();
-    // If no entry page was due, the round begins with this page.
-    schedule.open_round(&mut rounds, None, site.now);
-    let visited = schedule.visits_inner_page(&rounds, page.key.0);
+    let history: History = postcard::from_bytes(&past.history).unwrap_or_default();
+    let place = place(page, policy);
+    let (visited, update) = schedule.judge(site.rounds, place, &history, site.pace, site.now);
     PassOver {
         until: (!visited).then(|| schedule.in_next_round(site.key.0, site.now)),
-        rounds: (rounds != before).then_some(rounds),
+        rounds: Some(update),
     }
-}
-
-fn read_rounds(stored: &[u8]) -> SiteHistory {
-    postcard::from_bytes(stored).unwrap_or_default()
 }

@@ -1,11 +1,13 @@
 //! Tests of the rules in `mod.rs` and of their order. Most tests are tables of cases for one rule.
 //! The file is long because all tables share the functions that build a site, a response and a page.
 
+use std::collections::HashMap;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use aranha_fetch::Truncated;
 use aranha_frontier::{Absent, Counters, Hop, Outcome, Past, Pending};
-use aranha_revisit::{PageState, Policy, Schedule, SiteHistory};
+use aranha_revisit::{Pace, PagePlace, PageState, Policy, Schedule, SiteHistory, SiteUpdate};
 use aranha_url::{CanonUrl, Canonicaliser, SiteKey};
 
 use super::*;
@@ -29,17 +31,21 @@ fn policy(revisit: Policy) -> CrawlPolicy {
         literal: Canonicaliser::default(),
         requisites: Canonicaliser::default(),
         schedule: Schedule::new(&config.revisit),
+        paces: HashMap::new(),
         keep: None,
         config,
     }
 }
+
+static NO_ROUNDS: OnceLock<SiteHistory> = OnceLock::new();
 
 fn site() -> SiteView<'static> {
     SiteView {
         key: SiteKey::of("example.org"),
         now: NOW,
         absent: None,
-        rounds: &[],
+        rounds: NO_ROUNDS.get_or_init(SiteHistory::default),
+        pace: Pace::default(),
         failures: 0,
         outage: None,
     }
@@ -503,7 +509,7 @@ fn rule_6_only_selective_has_rounds() {
     assert!(
         verdict
             .rounds
-            .is_some_and(|rounds| rounds != SiteHistory::default())
+            .is_some_and(|rounds| rounds != SiteUpdate::default())
     );
 }
 
@@ -585,15 +591,19 @@ fn selective_passes_over_inner_pages_until_the_next_round() {
     // Neither the entry page nor any inner page has ever changed.
     let mut rounds = SiteHistory::default();
     for day in (0..=30).rev() {
-        let schedule = &selective.schedule;
-        schedule.open_round(&mut rounds, Some(PageState::Same), NOW - day * DAY);
-        for _ in 0..20 {
-            rounds.count_inner_visit(PageState::Same);
+        let place = |key| PagePlace {
+            key,
+            head: (key > 0).then_some(0),
+        };
+        for key in 0..=20 {
+            let at = NOW - day * DAY;
+            let schedule = &selective.schedule;
+            let update = schedule.observe(&rounds, place(key), PageState::Same, at);
+            rounds.apply(update);
         }
     }
-    let stored = postcard::to_stdvec(&rounds).unwrap();
     let site = SiteView {
-        rounds: &stored,
+        rounds: &rounds,
         ..site()
     };
     let passed_over = |page: &Pending| decide_pass_over(&site, page, &selective).until;

@@ -6,11 +6,24 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 /// collectors and the watchdog.
 #[derive(Debug, Default)]
 pub(crate) struct Activity {
+    /// The node that holds the lease of the visit ([`aranha_frontier::Lease::node`]).
+    node: u64,
     steps: AtomicU32,
     waits: AtomicU32,
 }
 
 impl Activity {
+    pub(crate) fn new(node: u64) -> Self {
+        Self {
+            node,
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn node(&self) -> u64 {
+        self.node
+    }
+
     /// Counts a step: a fetch was started or has ended.
     pub(crate) fn step(&self) {
         self.steps.fetch_add(1, Relaxed);

@@ -11,7 +11,8 @@ use tokio::time::Instant;
 use super::trap_check::host_of;
 use super::{Ending, Visit};
 use crate::collect::{
-    Collected, FetchedPage, FinishedTask, MAX_ABANDONED, PageResponse, ReaderFault, panic_message,
+    Collected, FetchedPage, FinishedTask, MAX_ABANDONED, PageResponse, ReaderFault, Unsent,
+    panic_message,
 };
 use crate::commit::CompletedFetch;
 use crate::config::DuplicateLinks;
@@ -93,7 +94,31 @@ impl Visit {
                 let page = self.end_request(*task).0;
                 self.queue.push_front(page);
             }
+            Collected::Unsent(task, unsent) => {
+                let (page, url) = self.end_request(*task);
+                self.context.control.pages.give_back();
+                if page.hop == Hop::SoftNotFoundProbe {
+                    self.site.postpone_probe();
+                } else {
+                    self.queue.push_front(page);
+                }
+                self.on_unsent(&url, unsent);
+            }
             Collected::NotRead { .. } => unreachable!("handled by `on_collected`"),
+        }
+    }
+
+    /// Handles that this node may not send a request of this visit.
+    pub(super) fn on_unsent(&mut self, url: &CanonUrl, unsent: Unsent) {
+        match unsent {
+            Unsent::GateTaken(resolved) => {
+                // The frontier gives the site to the node to which its address belongs.
+                self.site.store_addresses(url, *resolved);
+                self.ending = Some(Ending::Release);
+            }
+            Unsent::LeaseLost => self.ending = Some(Ending::Abandon),
+            // The next request waits until the node is renewed.
+            Unsent::BrokenOff => {}
         }
     }
 
@@ -244,7 +269,7 @@ impl Visit {
             self.site.check_signal(check);
         }
         if let Some(rounds) = &verdict.rounds {
-            self.site.store_rounds(rounds);
+            self.site.update_rounds(rounds.clone());
         }
     }
 
@@ -300,7 +325,7 @@ impl Visit {
         let site = self.site.view(now, self.requests.failures, None);
         let verdict = decide_cache_miss(&site, &page, &self.context.policy);
         if let Some(rounds) = &verdict.rounds {
-            self.site.store_rounds(rounds);
+            self.site.update_rounds(rounds.clone());
         }
         match verdict.next {
             NextVisit::Queued { .. } => {

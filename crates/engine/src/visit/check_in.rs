@@ -203,7 +203,13 @@ impl Visit {
             },
             Ending::Block => Then::Block,
             // The pages in flight are not recorded. A later visit will fetch them.
-            Ending::Abandon => return,
+            Ending::Abandon => {
+                if self.context.network.fence.is_some() && !self.batch.done.is_empty() {
+                    // It is refused, and the committer lists the archive records of its pages.
+                    self.check_in(Then::Release { due: ready }).await;
+                }
+                return;
+            }
         };
         self.site.finish();
         self.check_in(then).await;

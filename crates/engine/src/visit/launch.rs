@@ -89,8 +89,8 @@ impl Visit {
     fn pass_over(&mut self, page: &Pending, now: i64) -> Option<i64> {
         let site = self.site.view(now, self.requests.failures, None);
         let decision = decide_pass_over(&site, page, &self.context.policy);
-        if let Some(rounds) = &decision.rounds {
-            self.site.store_rounds(rounds);
+        if let Some(rounds) = decision.rounds {
+            self.site.update_rounds(rounds);
         }
         decision.until
     }

@@ -157,13 +157,17 @@ impl Visit {
             };
             context.network.web.restore_dns(&addresses.host, &resolved);
         }
+        if let Some(gate) = lease.gate {
+            context.network.gates.claimed(lease.node, gate);
+        }
         let sources = first_visit::sources(&lease, &context.policy.canon);
         let mut queue = PageQueue::default();
         queue.receive(lease.pending);
         let generation = context.scope.blacklist.generation();
+        let (key, pace) = (lease.site_key, context.policy.pace(lease.site_key));
         Self {
             lease: lease.id,
-            site: VisitedSite::new(lease.site_key, lease.facts, &lease.known, generation),
+            site: VisitedSite::new(key, lease.facts, &lease.known, pace, generation),
             sources,
             on_account: None,
             queue,
@@ -186,7 +190,7 @@ impl Visit {
 
     async fn work(&mut self, rules: &RobotsRules) -> Ending {
         self.set_crawl_delay(rules);
-        self.put_entry_pages_first();
+        self.put_heads_first();
         self.admit_sitemaps();
         loop {
             fault_injection::hang(FaultPoint::Visit, self.site.name()).await;
@@ -261,12 +265,12 @@ impl Visit {
         }
     }
 
-    /// Policy `selective`: moves entry pages to the front of the queue, because their state decides whether inner pages
-    /// are fetched.
-    fn put_entry_pages_first(&mut self) {
+    /// Policy `selective`: sorts the known pages of the queue by their distance from an entry page, because the state of
+    /// a page decides whether the pages that it links to are fetched.
+    fn put_heads_first(&mut self) {
         if self.context.config().revisit.policy == Policy::Selective {
             let mut pages: Vec<_> = std::mem::take(&mut self.queue).collect();
-            pages.sort_by_key(|page| page.past.is_some() && page.site_depth > 0);
+            pages.sort_by_key(|page| page.past.as_ref().map_or(0, |_| page.site_depth));
             self.queue = pages.into_iter().collect();
         }
     }

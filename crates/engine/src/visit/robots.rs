@@ -86,7 +86,7 @@ impl Visit {
                 &context,
                 &activity,
                 &mut session,
-                url,
+                url.clone(),
                 &mut allowed_at
             ));
             loop {
@@ -110,7 +110,10 @@ impl Visit {
         };
         self.requests.allowed_at = allowed_at;
         self.requests.keep_session(session);
-        fetch
+        fetch.unwrap_or_else(|unsent| {
+            self.on_unsent(&url, unsent);
+            None
+        })
     }
 
     /// The origin under the site's other name, if robots.txt could not be fetched because the first name has no address,

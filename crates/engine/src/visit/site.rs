@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use aranha_fetch::{CookieJar, Headers, Resolved};
 use aranha_frontier::{Absent, Addresses, Blocked, Pending, RobotsFile, Seen, SiteFacts};
-use aranha_revisit::SiteHistory;
+use aranha_revisit::{Pace, SiteHistory, SiteUpdate};
 use aranha_url::{CanonUrl, Canonicaliser, PathKey, SiteKey};
 
 use crate::signals;
@@ -22,7 +22,13 @@ pub(super) struct VisitedSite {
     facts: SiteFacts,
     /// Whether the next check-in must send the facts.
     changed: bool,
+    /// Whether `rounds` differ from those in `facts`.
+    rounds_changed: bool,
     cookies: CookieJar,
+    /// The rounds of the revisit policy, decoded from the facts.
+    rounds: SiteHistory,
+    /// The intervals that the user has set for the site.
+    pace: Pace,
     known_pages: Seen,
     /// The texts and links that the visit remembers for the trap check.
     pub(super) novelty: Novelty,
@@ -39,12 +45,16 @@ impl VisitedSite {
         key: SiteKey,
         facts: SiteFacts,
         known_pages: &[PathKey],
+        pace: Pace,
         blacklist_generation: u64,
     ) -> Self {
         Self {
             key,
             changed: false,
+            rounds_changed: false,
             cookies: postcard::from_bytes(&facts.cookies).unwrap_or_default(),
+            rounds: decode_rounds(&facts.rounds),
+            pace,
             known_pages: known_pages.iter().map(|key| key.0).collect(),
             novelty: Novelty::resume(facts.novelty),
             first_pages: FirstPages::default(),
@@ -60,6 +70,9 @@ impl VisitedSite {
 
     /// The facts, if the next check-in must send them.
     pub(super) fn take_changes(&mut self) -> Option<SiteFacts> {
+        if std::mem::take(&mut self.rounds_changed) {
+            self.facts.rounds = encode_rounds(&self.rounds);
+        }
         std::mem::take(&mut self.changed).then(|| self.facts.clone())
     }
 
@@ -104,7 +117,8 @@ impl VisitedSite {
             key: self.key,
             now,
             absent: self.facts.absent.as_ref(),
-            rounds: &self.facts.rounds,
+            rounds: &self.rounds,
+            pace: self.pace,
             failures,
             outage,
         }
@@ -227,15 +241,82 @@ impl VisitedSite {
         self.changed = true;
     }
 
-    /// Stores the rounds of the revisit policy `selective`.
-    pub(super) fn store_rounds(&mut self, rounds: &SiteHistory) {
-        self.facts.rounds = postcard::to_stdvec(rounds).unwrap_or_default();
-        self.changed = true;
+    /// Applies changes of the rounds of the revisit policy.
+    pub(super) fn update_rounds(&mut self, update: SiteUpdate) {
+        let changed = self.rounds.apply(update);
+        self.rounds_changed |= changed;
+        self.changed |= changed;
     }
 
     /// Updates the trust in a source of change signals.
     pub(super) fn check_signal(&mut self, check: SignalCheck) {
         signals::learn(&mut self.facts, check.source, check.changed);
         self.changed = true;
+    }
+}
+
+/// Decodes the rounds of a site: the group of its inner pages, and the groups by head. Earlier releases stored only the
+/// former.
+fn decode_rounds(stored: &[u8]) -> SiteHistory {
+    let (inner, rest) = postcard::take_from_bytes(stored).unwrap_or_default();
+    SiteHistory {
+        inner,
+        heads: postcard::from_bytes(rest).unwrap_or_default(),
+    }
+}
+
+fn encode_rounds(rounds: &SiteHistory) -> Vec<u8> {
+    let bytes = postcard::to_stdvec(&rounds.inner).unwrap_or_default();
+    if rounds.heads.is_empty() {
+        return bytes;
+    }
+    postcard::to_extend(&rounds.heads, bytes).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use aranha_revisit::{
+        GroupHistory, Options, PagePlace, PageState, Policy, Schedule, SelectiveGroups,
+    };
+
+    use super::*;
+
+    const NOW: i64 = 1_700_000_000_000;
+
+    fn visited(facts: SiteFacts) -> VisitedSite {
+        VisitedSite::new(SiteKey::of("example.org"), facts, &[], Pace::default(), 0)
+    }
+
+    /// With `all_pages` the groups of pages are stored with the site, and the next visit reads them. The facts of an
+    /// earlier release have only the group of all inner pages.
+    #[test]
+    fn the_groups_of_pages_are_stored_with_the_site() {
+        let schedule = Schedule::new(&Options {
+            policy: Policy::Selective,
+            selective: SelectiveGroups::AllPages,
+            ..Options::default()
+        });
+        let mut site = visited(SiteFacts::default());
+        for key in 1..4 {
+            let head = Some(9);
+            let update = schedule.observe(
+                site.view(NOW, 0, None).rounds,
+                PagePlace { key, head },
+                PageState::Changed,
+                NOW,
+            );
+            site.update_rounds(update);
+        }
+        let mut facts = site.take_changes().expect("the rounds changed");
+        assert_ne!(site.rounds.inner, GroupHistory::default());
+        assert_eq!(site.rounds.heads.len(), 1);
+        assert_eq!(visited(facts.clone()).rounds, site.rounds);
+        let mut same = SiteUpdate::default();
+        same.inner.clone_from(&site.rounds.inner);
+        site.update_rounds(same);
+        assert!(site.take_changes().is_none(), "nothing changed");
+        facts.rounds = postcard::to_stdvec(&site.rounds.inner).unwrap();
+        let earlier = visited(facts).rounds;
+        assert_eq!((earlier.inner, earlier.heads.len()), (site.rounds.inner, 0));
     }
 }

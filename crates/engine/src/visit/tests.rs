@@ -9,7 +9,7 @@ use aranha_frontier::{
     Absent, Embedded, Flags, Frontier as _, Hop, Outcome, PageRecord, Past, Pending, RobotsFile,
     Seed,
 };
-use aranha_revisit::{PageState, SiteHistory};
+use aranha_revisit::{GroupHistory, PagePlace, PageState, SiteHistory};
 use aranha_url::{CanonUrl, Canonicaliser};
 
 use super::*;
@@ -28,6 +28,9 @@ use crate::verdict::{KeptVersion, NextVisit, RedirectAction, SignalCheck, SiteOu
 use crate::world::World;
 
 const NOW: i64 = 1_700_000_000_000;
+
+/// The entry page of a site, for the policy `selective`.
+const ENTRY: PagePlace = PagePlace { key: 0, head: None };
 
 /// A web without servers.
 struct EmptyWeb;
@@ -385,7 +388,8 @@ async fn a_site_that_is_given_up_has_all_its_pages_recorded() {
 async fn a_revisit_is_counted_and_its_signal_is_checked() {
     let mut test = Test::new();
     let source = Source::Feed as u8;
-    let rounds = SiteHistory::default();
+    let schedule = &test.visit.context.policy.schedule;
+    let rounds = schedule.observe(&SiteHistory::default(), ENTRY, PageState::New, NOW);
     for (state, changed) in [(PageState::Same, false), (PageState::Changed, true)] {
         let verdict = Verdict {
             state: Some(state),
@@ -408,11 +412,11 @@ async fn a_revisit_is_counted_and_its_signal_is_checked() {
         (1, 1)
     );
     assert!(!test.visit.site.facts().trust.is_empty());
-    let stored = postcard::from_bytes::<SiteHistory>(&test.visit.site.facts().rounds);
-    assert_eq!(stored.unwrap(), rounds);
-    assert!(
-        test.visit.site.take_changes().is_some(),
-        "the next check-in sends the facts"
+    let sent = test.visit.site.take_changes();
+    let stored = sent.expect("the next check-in sends the facts").rounds;
+    assert_eq!(
+        postcard::from_bytes::<GroupHistory>(&stored).unwrap(),
+        rounds.inner
     );
     assert!(test.visit.site.take_changes().is_none());
 }

@@ -13,7 +13,7 @@ type Migration = fn(&Connection) -> Result<(), StoreError>;
 
 const FIRST_RELEASED: i64 = 4;
 /// The migrations from layout 4 to 5, from 5 to 6, and so on.
-const MIGRATIONS: &[Migration] = &[add_hops, add_problems];
+const MIGRATIONS: &[Migration] = &[add_hops, add_problems, add_seed_settings];
 /// The oldest layout that this program reads without a migration.
 const OLDEST_READABLE: i64 = 4;
 /// The layout that this program writes.
@@ -38,6 +38,13 @@ fn add_problems(db: &Connection) -> Result<(), StoreError> {
     Ok(db.execute_batch(
         "CREATE TABLE problems (site INTEGER PRIMARY KEY, faults INTEGER NOT NULL, time INTEGER NOT NULL, \
          problem TEXT NOT NULL)",
+    )?)
+}
+
+/// Layout 7 has the table `seed_settings`.
+fn add_seed_settings(db: &Connection) -> Result<(), StoreError> {
+    Ok(db.execute_batch(
+        "CREATE TABLE seed_settings (site INTEGER PRIMARY KEY, depth INTEGER, every INTEGER, max_every INTEGER)",
     )?)
 }
 

@@ -52,7 +52,7 @@ use crate::codec::Packer;
 use crate::{
     CheckIn, CheckedIn, Claim, Claimed, Explanation, Frontier, FrontierError, FrontierStatus,
     Lease, LeaseLost, Options, Outside, PageRecord, ProblemSite, RecordBatch, RecordCursor,
-    Rediscovered, Seed, Seeded, SiteFacts, VisitOrder,
+    Rediscovered, Seed, Seeded, SiteFacts, SiteSettings, VisitOrder,
 };
 use inbox::Inbox;
 use lock::Lock;
@@ -159,6 +159,19 @@ impl Frontier for Embedded {
         self.transact(true, |engine| {
             engine.journal(|core| core.add_seeds(now, seeds))
         })
+    }
+
+    fn set_seed_settings(
+        &mut self,
+        _: i64,
+        settings: &[SiteSettings],
+    ) -> Result<(), FrontierError> {
+        self.transact(true, |engine| engine.core.set_seed_settings(settings))
+    }
+
+    fn seed_settings(&self) -> Result<Vec<SiteSettings>, FrontierError> {
+        let settings = self.core.store.tables.seed_settings(None);
+        settings.map_err(|error| self.failed(error))
     }
 
     fn make_due(&mut self, now: i64, seeds: &[Seed]) -> Result<(), FrontierError> {

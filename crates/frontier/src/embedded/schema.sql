@@ -1,4 +1,4 @@
--- The tables of frontier.db, layout 6. The encoding of the blobs is described in
+-- The tables of frontier.db, layout 7. The encoding of the blobs is described in
 -- docs/decisions/0002-frontier-layout.md, that of the journal in 0007-runs.md. Link runs are files beside the database
 -- (link_run_file.rs).
 --
@@ -80,6 +80,14 @@ CREATE TABLE problems (
 
 CREATE TABLE seeds (id INTEGER PRIMARY KEY, url TEXT NOT NULL, site INTEGER NOT NULL, path INTEGER NOT NULL,
                     time INTEGER NOT NULL, UNIQUE (site, path));
+
+-- What the user has set for the seeds of a site; NULL = not set. Sites without settings have no row.
+CREATE TABLE seed_settings (
+    site INTEGER PRIMARY KEY,
+    depth INTEGER,               -- maximum link depth
+    every INTEGER,               -- interval after the first visit of a page, milliseconds
+    max_every INTEGER            -- longest interval between two visits of a page, milliseconds
+);
 
 -- Gathered links that are not yet in a complete link run.
 CREATE TABLE journal (id INTEGER PRIMARY KEY AUTOINCREMENT, links BLOB NOT NULL);

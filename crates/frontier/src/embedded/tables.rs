@@ -24,7 +24,7 @@ use crate::sites::store::Store;
 use crate::sites::tables::{QueueVisitor, Tables, WindowBlockRow};
 use crate::sites::totals::Totals;
 use crate::store_error::StoreError;
-use crate::{FrontierStatus, LeaseEntry, ProblemSite, Seed};
+use crate::{FrontierStatus, LeaseEntry, ProblemSite, Seed, SeedSettings, SiteSettings};
 
 /// The open database of a collection, with cached statements.
 #[derive(Debug)]
@@ -267,6 +267,13 @@ impl Sqlite {
             )?;
         }
         Ok(())
+    }
+
+    /// Whether the database has this table. A database of an earlier layout may lack it, and a reader does not migrate
+    /// the database.
+    fn has_table(&self, name: &str) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?1";
+        Ok(self.first(sql, [name], |_| Ok(()))?.is_some())
     }
 
     /// Read the keys of the problem sites, after opening and after a failed transaction.
@@ -655,9 +662,7 @@ impl Tables for Sqlite {
     }
 
     fn problems(&self) -> Result<Vec<ProblemSite>, StoreError> {
-        // Databases of a layout before 6 have no such table, and a reader does not migrate them.
-        let table = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'problems'";
-        if self.first(table, [], |_| Ok(()))?.is_none() {
+        if !self.has_table("problems")? {
             return Ok(Vec::new());
         }
         self.all(
@@ -695,6 +700,31 @@ impl Tables for Sqlite {
     fn seeds_has(&self, site: i64, path: i64) -> Result<bool, StoreError> {
         let sql = "SELECT 1 FROM seeds WHERE site = ?1 AND path = ?2";
         Ok(self.first(sql, (site, path), |_| Ok(()))?.is_some())
+    }
+
+    fn seed_settings_write(&self, site: i64, settings: &SeedSettings) -> Result<(), StoreError> {
+        self.run("DELETE FROM seed_settings WHERE site = ?1", [site])?;
+        if !settings.is_empty() {
+            let [depth, every, max_every] = settings.columns();
+            let sql = "INSERT INTO seed_settings VALUES (?1, ?2, ?3, ?4)";
+            self.run(sql, (site, depth, every, max_every))?;
+        }
+        Ok(())
+    }
+
+    fn seed_settings(&self, site: Option<i64>) -> Result<Vec<SiteSettings>, StoreError> {
+        if !self.has_table("seed_settings")? {
+            return Ok(Vec::new());
+        }
+        self.all(
+            "SELECT site, depth, every, max_every FROM seed_settings WHERE ?1 IS NULL OR site = ?1 ORDER BY site",
+            [site],
+            |row| {
+                let columns = [row.get(1)?, row.get(2)?, row.get(3)?];
+                let site = SiteKey(row.get::<_, i64>(0)? as u64);
+                Ok((site, SeedSettings::of_columns(columns)))
+            },
+        )
     }
 
     fn value(&self, name: &str) -> Result<Option<i64>, StoreError> {

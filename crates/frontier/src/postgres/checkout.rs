@@ -6,7 +6,7 @@ use crate::sites::checkout::{MAX_RECLAIMED, MIN_FLUSH_INTERVAL, examined};
 use crate::sites::site_row::{FOUND, FOUND_REVISIT, SEED_NEW, SEED_REVISIT, SEED_VISITED, SiteRow};
 use crate::sites::tables::Tables as _;
 use crate::store_error::StoreError;
-use crate::{CheckIn, FrontierError, Lease, Then};
+use crate::{CheckIn, FrontierError, Lease, LeaseGate, Then};
 
 /// Time between two searches for dead nodes, in milliseconds.
 const CLEAN_INTERVAL: i64 = 1000;
@@ -43,7 +43,7 @@ impl Postgres {
         Ok(leases)
     }
 
-    /// Give back the sites of dead nodes.
+    /// Give back the sites of dead nodes, and let sites wait no longer for gates without an owner.
     fn clean(&mut self, now: i64) -> Result<(), FrontierError> {
         let recent = self
             .last_clean
@@ -52,7 +52,10 @@ impl Postgres {
             return Ok(());
         }
         self.last_clean = Some(now);
-        while self.transact(now, Postgres::clean_one)? {}
+        self.transact(now, Postgres::promote)?;
+        if self.heartbeat.may_judge(self.settings.ttl) {
+            while self.transact(now, Postgres::clean_one)? {}
+        }
         Ok(())
     }
 
@@ -80,13 +83,25 @@ impl Postgres {
         }
         // Sites that were just reclaimed must be found by the query.
         self.write()?;
-        let sites = self.core.store.tables.sites_due(now, horizon, count)?;
+        let mut sites = self.sites_in_line(now, horizon, count)?;
+        let tables = &self.core.store.tables;
+        sites.append(&mut tables.sites_due(now, horizon, count - sites.len())?);
+        let examined = sites.len();
+        let (sites, gates) = self.claim_for(now, sites)?;
         self.core.store.tables.read_for_check_out(&sites)?;
         let mut leases = Vec::new();
         for site in &sites {
-            leases.extend(self.core.lease_site(now, site)?);
+            let Some(mut lease) = self.core.lease_site(now, site)? else {
+                continue;
+            };
+            let gate = self.core.store.tables.gate(site.key);
+            lease.gate = gate.and_then(|address| {
+                let closed = *gates.get(&address)?;
+                Some(LeaseGate { address, closed })
+            });
+            leases.push(lease);
         }
-        Ok((sites.len(), leases))
+        Ok((examined, leases))
     }
 
     /// Whether to sort links now: if there are some, and the last time was long enough ago or no site is leased or due.
@@ -142,7 +157,7 @@ impl PostgresTables {
         let until = now.min(horizon);
         let part = |class: i64, until: &str| {
             format!(
-                "(SELECT {COLUMNS} FROM sites WHERE class = {class} AND due <= {until} ORDER BY due LIMIT $2 \
+                "(SELECT {COLUMNS} FROM sites WHERE class = {class} AND due <= {until} AND NOT in_line ORDER BY due LIMIT $2 \
                  FOR UPDATE SKIP LOCKED)"
             )
         };

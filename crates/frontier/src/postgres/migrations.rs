@@ -63,7 +63,7 @@ fn migrate_locked(connection: &Connection) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Fail unless the tables have the layout that this program reads: a reader cannot migrate them.
+/// Fail unless the tables have a layout that can be read without a migration, because a reader cannot migrate them.
 pub(super) fn require_current(connection: &Connection) -> Result<(), StoreError> {
     match layout(connection)? {
         Some(LAYOUT) => Ok(()),

@@ -20,6 +20,7 @@ mod address;
 mod admin;
 mod checkout;
 mod connection;
+mod gates;
 mod inbox;
 mod journal;
 mod link_runs;
@@ -27,6 +28,7 @@ mod members;
 mod merge;
 mod migrations;
 mod nodes;
+mod numbered;
 mod sorter;
 mod tables;
 mod tls;
@@ -37,21 +39,26 @@ mod view;
 mod write;
 
 #[cfg(test)]
+mod gates_tests;
+#[cfg(test)]
+mod numbered_tests;
+#[cfg(test)]
 mod shared_tests;
 #[cfg(test)]
 mod tests;
 
 use std::cell::Cell;
 use std::collections::HashSet;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicI64;
 use std::time::Duration;
 
 use aranha_url::{CanonUrl, PathKey, SiteKey};
 
 use crate::codec::Packer;
 use crate::embedded::lock::Lock;
+use crate::fence::Fence;
 use crate::shared::{NodeReport, SharedCrawl};
 use crate::sites::checkout::MIN_FLUSH_INTERVAL;
 use crate::sites::core::Core;
@@ -60,8 +67,8 @@ use crate::sites::tables::Tables as _;
 use crate::store_error::StoreError;
 use crate::{
     CheckIn, CheckedIn, Claim, Claimed, Explanation, Frontier, FrontierError, FrontierStatus,
-    Lease, LeaseLost, Options, Outside, PageRecord, ProblemSite, RecordBatch, RecordCursor,
-    Rediscovered, Seed, Seeded, SiteFacts, Then, VisitOrder,
+    GateClaim, Lease, LeaseLost, Options, Outside, PageRecord, ProblemSite, RecordBatch,
+    RecordCursor, Rediscovered, Seed, Seeded, SiteFacts, SiteSettings, Then, VisitOrder,
 };
 use address::Address;
 use connection::Connection;
@@ -70,7 +77,6 @@ use nodes::Heartbeat;
 use tables::PostgresTables;
 
 pub use admin::Unlocked;
-pub use nodes::boot_time;
 
 /// How a node takes part in a crawl.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -79,7 +85,8 @@ pub struct NodeSettings {
     pub node: String,
     /// Time without a sign of life after which the node is declared dead, and its sites are given to others.
     pub ttl: Duration,
-    /// Time from the declaration to the next visit of these sites.
+    /// Time from the declaration to the next visit of these sites. It must not be shorter than the courtesy pause. If it is
+    /// zero, no pause per address is kept across nodes.
     pub pause: Duration,
     /// Whether due times and courtesy pauses are kept on the clock of the database, so that the clocks of the nodes do
     /// not matter. Otherwise the times of the caller are used as they are, for simulated time.
@@ -112,6 +119,10 @@ pub struct Postgres {
     last_flush: Option<i64>,
     /// When this node last looked for dead nodes.
     last_clean: Option<i64>,
+    /// The number of the group of check-ins that is being stored.
+    group: Option<i64>,
+    /// The horizon that was set last, on the clock of the caller, until a transaction knows the clock of the sites.
+    horizon: Option<i64>,
     /// Whether due times of sites may have been computed with another horizon.
     horizon_changed: bool,
     /// The clock of the sites minus the clock of the caller.
@@ -174,6 +185,8 @@ impl Postgres {
             heartbeat,
             last_flush: None,
             last_clean: None,
+            group: None,
+            horizon: None,
             horizon_changed: true,
             shift: Cell::new(0),
             last_now: 0,
@@ -188,12 +201,6 @@ impl Postgres {
         engine.adopt_horizon()?;
         engine.register()?;
         Ok(engine)
-    }
-
-    /// The time until which this node may send requests, on the clock of [`boot_time`]. It moves forward while the
-    /// database can be reached. Other nodes may be given the sites of this node some time later.
-    pub fn deadline(&self) -> Arc<AtomicI64> {
-        self.heartbeat.deadline()
     }
 
     /// Read without a transaction.
@@ -222,7 +229,10 @@ impl Postgres {
     fn leave(&mut self) -> Result<(), FrontierError> {
         self.transact(self.last_now, |engine, now| {
             engine.release(now)?;
+            // The time of the last request is known only to the visits.
+            let free = engine.after_pause(now);
             let tables = &engine.core.store.tables;
+            tables.orphan_gates(tables.node.get(), free)?;
             // Nobody wants to know about a command that only changed something.
             let sql = if engine.folder == 0 {
                 "DELETE FROM nodes WHERE node = $1"
@@ -296,11 +306,27 @@ impl Frontier for Postgres {
         Some(self)
     }
 
+    fn fence(&self) -> Option<Arc<Fence>> {
+        Some(self.heartbeat.fence())
+    }
+
     fn seed(&mut self, now: i64, seeds: &[Seed]) -> Result<Seeded, FrontierError> {
         self.transact(now, |engine, now| {
             engine.insert_seeds(now, seeds)?;
             engine.core.add_seeds(now, seeds)
         })
+    }
+
+    fn set_seed_settings(
+        &mut self,
+        now: i64,
+        settings: &[SiteSettings],
+    ) -> Result<(), FrontierError> {
+        self.transact(now, |engine, _| engine.core.set_seed_settings(settings))
+    }
+
+    fn seed_settings(&self) -> Result<Vec<SiteSettings>, FrontierError> {
+        self.read(|store| store.tables.seed_settings(None))
     }
 
     fn make_due(&mut self, now: i64, seeds: &[Seed]) -> Result<(), FrontierError> {
@@ -369,8 +395,8 @@ impl Frontier for Postgres {
     }
 
     fn revisit_until(&mut self, horizon: i64) {
-        self.core.store.horizon = horizon;
-        self.horizon_changed = true;
+        self.core.store.horizon = horizon.saturating_add(self.shift.get());
+        (self.horizon, self.horizon_changed) = (Some(horizon), true);
     }
 
     fn seeds(&self) -> Result<Vec<String>, FrontierError> {
@@ -390,6 +416,14 @@ impl Frontier for Postgres {
         Ok(leases)
     }
 
+    fn claim_gate(&mut self, now: i64, address: IpAddr) -> Result<GateClaim, FrontierError> {
+        self.claim_one_gate(now, address)
+    }
+
+    fn give_gates_back(&mut self, now: i64, addresses: &[IpAddr]) -> Result<(), FrontierError> {
+        Postgres::give_gates_back(self, now, addresses)
+    }
+
     fn check_in(
         &mut self,
         now: i64,
@@ -403,12 +437,18 @@ impl Frontier for Postgres {
             // The check-ins are used up by the first try, because a copy would cost as much as storing them.
             let batch = batch.take().ok_or(StoreError::Interrupted)?;
             engine.read_for_check_ins(&batch)?;
+            if engine.was_stored_before()? {
+                return engine.end_leases_of(now, &batch);
+            }
             let shift = engine.shift.get();
             let mut replies = Vec::with_capacity(batch.len());
             for mut entry in batch {
                 if let Then::Release { due } = &mut entry.then {
                     *due += shift;
                 }
+                let retries = entry.later.iter_mut().map(|(due, _)| due);
+                let next = entry.done.iter_mut().filter_map(|page| page.next.as_mut());
+                retries.chain(next).for_each(|due| *due += shift);
                 let lease = entry.lease;
                 let reply = engine.core.store_check_in(now, entry)?;
                 let reply = reply.map(|reply| CheckedIn {
@@ -419,6 +459,23 @@ impl Frontier for Postgres {
             }
             Ok(replies)
         })
+    }
+
+    fn check_in_group(
+        &mut self,
+        now: i64,
+        number: u64,
+        batch: &mut dyn Iterator<Item = CheckIn>,
+    ) -> Result<Vec<Result<CheckedIn, LeaseLost>>, FrontierError> {
+        self.group = Some(number as i64);
+        let replies = self.check_in(now, batch.collect());
+        self.group = None;
+        replies
+    }
+
+    fn take_over(&mut self, now: i64, node: u64) -> Result<u64, FrontierError> {
+        let number = self.transact(now, |engine, now| engine.take_leases_of(node as i64, now))?;
+        Ok(number as u64)
     }
 
     fn renew(&mut self, now: i64, leases: &[u64]) -> Result<Vec<LeaseLost>, FrontierError> {

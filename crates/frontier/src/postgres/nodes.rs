@@ -9,8 +9,10 @@
 //! `FOR UPDATE`, so it waits. A node that was declared dead writes nothing under its old number: it is registered anew,
 //! and its leases are lost.
 //!
-//! [`Heartbeat::deadline`] is the time until which this node may send requests, counted from before it asked for the
-//! renewal, on a clock that runs while the machine sleeps.
+//! The time until which this node may send requests is in `fence.rs`.
+//!
+//! **An outage of the database kills no node.** A node declares others dead only after it was in contact with the database
+//! for a while without interruption. In that time, the others renew their expiry if they can.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering::SeqCst};
@@ -18,34 +20,37 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use rustix::time::{ClockId, clock_gettime};
-
 use super::Postgres;
 use super::address::Address;
 use super::connection::Connection;
 use super::members;
 use super::tables::{COLUMNS, PostgresTables};
+use crate::fence::{Fence, boot_time};
 use crate::shared::NodeReport;
 use crate::store_error::StoreError;
 
 /// The time of the database in unix milliseconds, as an SQL expression.
 pub(super) const NOW: &str = "(extract(epoch FROM clock_timestamp()) * 1000)::int8";
-/// Share of the time to live that the deadline of a node is earlier than its expiry.
-const MARGIN: u32 = 8;
-
-/// Milliseconds since the machine was started, including the time in which it slept.
-pub fn boot_time() -> i64 {
-    let time = clock_gettime(ClockId::Boottime);
-    time.tv_sec * 1000 + time.tv_nsec / 1_000_000
-}
+/// A node that was in contact with the database for this share of the time to live declares others dead. They try to renew
+/// twice in that time.
+const CONTACT: u32 = 3;
+const RENEWALS: u32 = 8;
 
 /// The thread that keeps a node alive.
 #[derive(Debug)]
 pub(super) struct Heartbeat {
-    node: Arc<AtomicI64>,
-    deadline: Arc<AtomicI64>,
+    shared: Arc<Shared>,
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
+}
+
+/// What the thread shares with the node.
+#[derive(Debug)]
+struct Shared {
+    node: AtomicI64,
+    fence: Arc<Fence>,
+    /// The beginning of the uninterrupted contact with the database, on the clock of [`boot_time`].
+    contact_since: AtomicI64,
 }
 
 impl Heartbeat {
@@ -54,38 +59,75 @@ impl Heartbeat {
         ttl: Duration,
         report: Arc<NodeReport>,
     ) -> Result<Heartbeat, StoreError> {
-        let (node, deadline) = (Arc::new(AtomicI64::new(0)), Arc::new(AtomicI64::new(0)));
+        let shared = Arc::new(Shared {
+            node: AtomicI64::new(0),
+            fence: Arc::new(Fence::new()),
+            contact_since: AtomicI64::new(boot_time()),
+        });
         let (stop, stopped) = channel();
         let connection = Connection::new(address)?;
-        let (shared_node, shared_deadline) = (Arc::clone(&node), Arc::clone(&deadline));
+        let of_thread = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
             .name("frontier-alive".to_owned())
             .spawn(move || {
-                while stopped.recv_timeout(ttl / 8) == Err(RecvTimeoutError::Timeout) {
-                    let (node, begun) = (shared_node.load(SeqCst), boot_time());
-                    match renew(&connection, node, ttl, &report) {
-                        Ok(true) => shared_deadline.store(begun + usable(ttl), SeqCst),
-                        // The next transaction finds out that the node was declared dead.
-                        Ok(false) => {}
-                        Err(error) => {
-                            connection.close();
-                            tracing::warn!(node, ?error, "the node was not renewed");
-                        }
-                    }
+                while stopped.recv_timeout(ttl / RENEWALS) == Err(RecvTimeoutError::Timeout) {
+                    of_thread.beat(&connection, ttl, &report);
                 }
             })
             .map_err(StoreError::at_file(std::path::Path::new("thread")))?;
         Ok(Heartbeat {
-            node,
-            deadline,
+            shared,
             stop: Some(stop),
             thread: Some(thread),
         })
     }
 
-    /// The time until which this node may send requests, on the clock of [`boot_time`].
-    pub(super) fn deadline(&self) -> Arc<AtomicI64> {
-        Arc::clone(&self.deadline)
+    pub(super) fn fence(&self) -> Arc<Fence> {
+        Arc::clone(&self.shared.fence)
+    }
+
+    /// The node was registered.
+    fn registered(&self, node: i64, asked: i64, ttl: Duration) -> Result<(), StoreError> {
+        self.shared.node.store(node, SeqCst);
+        self.shared.renewed(node, asked, ttl)
+    }
+
+    /// Whether this node may declare others dead.
+    pub(super) fn may_judge(&self, ttl: Duration) -> bool {
+        let contact = boot_time() - self.shared.contact_since.load(SeqCst);
+        contact >= (ttl / CONTACT).as_millis() as i64
+    }
+
+    /// As if the contact with the database had begun long ago.
+    #[cfg(test)]
+    pub(super) fn assume_contact(&self) {
+        self.shared.contact_since.store(i64::MIN / 2, SeqCst);
+    }
+}
+
+impl Shared {
+    /// Renew the node once.
+    fn beat(&self, connection: &Connection, ttl: Duration, report: &NodeReport) {
+        let (node, asked) = (self.node.load(SeqCst), boot_time());
+        let renewed = renew(connection, node, ttl, report).and_then(|is_alive| {
+            if is_alive {
+                return self.renewed(node, asked, ttl);
+            }
+            // The next transaction finds out that the node was declared dead.
+            Ok(())
+        });
+        if let Err(error) = renewed {
+            connection.close();
+            self.contact_since.store(i64::MAX, SeqCst);
+            tracing::warn!(node, ?error, "the node was not renewed");
+        } else {
+            self.contact_since.fetch_min(boot_time(), SeqCst);
+        }
+    }
+
+    fn renewed(&self, node: i64, asked: i64, ttl: Duration) -> Result<(), StoreError> {
+        let renewed = self.fence.renew(node as u64, asked, ttl);
+        renewed.map_err(StoreError::at_file(std::path::Path::new("timer")))
     }
 }
 
@@ -96,12 +138,8 @@ impl Drop for Heartbeat {
             // The thread ends with the call that it is in.
             let _ = thread.join();
         }
+        self.shared.fence.end();
     }
-}
-
-/// The part of the time to live in which a node may send requests, in milliseconds.
-fn usable(ttl: Duration) -> i64 {
-    ttl.saturating_sub(ttl / MARGIN).as_millis() as i64
 }
 
 /// Move the expiry of a node forward. Returns false if it was declared dead.
@@ -126,14 +164,14 @@ impl Postgres {
         self.core.leased = 0;
         let begun = boot_time();
         let sql = format!(
-            "INSERT INTO nodes SELECT nextval('node_ids'), $1, {NOW}, {NOW} + $2, true RETURNING node"
+            "WITH new AS (INSERT INTO nodes SELECT nextval('node_ids'), $1, {NOW}, {NOW} + $2, true, NULL RETURNING node), \
+             first AS (INSERT INTO taken SELECT node, 0 FROM new) SELECT node FROM new"
         );
         let ttl = self.settings.ttl;
         let node = tables.number(&sql, &[&self.settings.node, &(ttl.as_millis() as i64)])?;
         tables.node.set(node);
         self.describe()?;
-        self.heartbeat.node.store(node, SeqCst);
-        self.heartbeat.deadline.store(begun + usable(ttl), SeqCst);
+        self.heartbeat.registered(node, begun, ttl)?;
         tracing::info!(node, name = self.settings.node, "node registered");
         Ok(())
     }
@@ -160,7 +198,7 @@ impl Postgres {
         let sites = tables.sites_of(dead)?;
         tracing::warn!(node = dead, sites = sites.len(), "a node is dead");
         // The node may have sent a request to any of its sites just before it ended.
-        let free = now + self.settings.pause.as_millis() as i64;
+        let free = self.after_pause(now);
         let count = sites.len() as u64;
         for before in sites {
             let mut row = before.clone();
@@ -169,6 +207,7 @@ impl Postgres {
             row.schedule(now, self.core.store.horizon);
             self.core.save(&before, &row)?;
         }
+        self.core.store.tables.orphan_gates(dead, free)?;
         Ok(count)
     }
 }

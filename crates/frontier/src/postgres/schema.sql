@@ -13,6 +13,7 @@ CREATE TABLE nodes (
     since int8 NOT NULL,          -- unix milliseconds on the clock of the database
     expires int8 NOT NULL,        -- the same
     alive bool NOT NULL,
+    successor int8,               -- node that has taken over the leases of this one
     folder int8,                  -- folder of its volumes; NULL for a command that only changes something
     is_draining bool NOT NULL DEFAULT false,  -- it was asked to finish its visits and end
     has_left bool NOT NULL DEFAULT false,     -- it ended in order
@@ -34,6 +35,18 @@ CREATE SEQUENCE folder_ids;
 -- Texts that all nodes share. Every change takes a new version.
 CREATE TABLE texts (name text PRIMARY KEY, version int8 NOT NULL, content text NOT NULL);
 CREATE SEQUENCE text_versions;
+-- The newest group of check-ins of each node that was stored.
+CREATE TABLE taken (node int8 PRIMARY KEY, number int8 NOT NULL) WITH (fillfactor = 50);
+
+-- Gates of addresses: only the node that owns the gate of an address sends requests to it.
+CREATE TABLE gates (
+    gate inet PRIMARY KEY,
+    node int8,                    -- owner; NULL if there is none
+    free int8 NOT NULL,           -- no request before this time
+    line bool NOT NULL            -- whether sites may be in line for it
+) WITH (fillfactor = 50);
+CREATE INDEX gates_node ON gates (node);
+CREATE INDEX gates_line ON gates (node) WHERE line;
 
 CREATE TABLE sites (
     key int8 PRIMARY KEY,
@@ -62,9 +75,12 @@ CREATE TABLE sites (
     win_blocks int8 NOT NULL,    -- number of blocks in the chain of the window
     win_pages int8 NOT NULL,     -- number of pages in that chain, including pages that left the window
     node int8,                   -- node that holds the lease
-    since int8                   -- time of the check-out
+    since int8,                  -- time of the check-out
+    gate inet,                   -- address at which the site was last visited
+    in_line bool NOT NULL        -- whether the site waits for its gate, and not in the queue of due sites
 ) WITH (fillfactor = 80);
-CREATE INDEX sites_due ON sites (class, due) WHERE due IS NOT NULL;
+CREATE INDEX sites_due ON sites (class, due) WHERE due IS NOT NULL AND NOT in_line;
+CREATE INDEX sites_line ON sites (gate, due) WHERE in_line;
 CREATE INDEX sites_node ON sites (node) WHERE node IS NOT NULL;
 
 CREATE TABLE facts (site int8 PRIMARY KEY, facts bytea NOT NULL);
@@ -89,6 +105,14 @@ CREATE TABLE problems (site int8 PRIMARY KEY, faults int4 NOT NULL, time int8 NO
 
 CREATE TABLE seeds (id int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY, url text NOT NULL, site int8 NOT NULL,
                     path int8 NOT NULL, time int8 NOT NULL, UNIQUE (site, path));
+
+-- What the user has set for the seeds of a site; null = not set. Sites without settings have no row.
+CREATE TABLE seed_settings (
+    site int8 PRIMARY KEY,
+    depth int8,                   -- maximum link depth
+    every int8,                   -- interval after the first visit of a page, milliseconds
+    max_every int8                -- longest interval between two visits of a page, milliseconds
+);
 
 -- Link runs. The links of a run are in the table run_SLOT.
 CREATE TABLE runs (

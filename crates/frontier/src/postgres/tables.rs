@@ -5,6 +5,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::time::Instant;
 
 use aranha_url::SiteKey;
@@ -20,11 +21,11 @@ use crate::sites::site_row::{SiteRow, full_origin};
 use crate::sites::store::Store;
 use crate::sites::tables::{QueueVisitor, Tables, WindowBlockRow};
 use crate::store_error::StoreError;
-use crate::{FrontierStatus, LeaseEntry, ProblemSite, Seed};
+use crate::{FrontierStatus, LeaseEntry, ProblemSite, Seed, SeedSettings, SiteSettings};
 
 /// The columns of `sites`, in the order of [`read_site`].
 pub(super) const COLUMNS: &str = "key, name, origin, class, due, free, lease, blocked, inbox, consumed, held, queued, \
-     later, later_due, known, records, pages, keys, key_blocks, again, again_due, win, win_blocks, win_pages, node, since";
+     later, later_due, known, records, pages, keys, key_blocks, again, again_due, win, win_blocks, win_pages, node, since, gate, in_line";
 
 /// Number of ids that the sequence `block_ids` gives at a time.
 const IDS: i64 = 4096;
@@ -37,6 +38,8 @@ pub(super) struct OwnLease {
     pub(super) site: i64,
     pub(super) since: i64,
     pub(super) expires: i64,
+    /// The gate of the site at the check-out.
+    pub(super) gate: Option<IpAddr>,
 }
 
 /// The leases of this node. The database has them too, without the expiry, which only this node looks at: if the node is
@@ -49,12 +52,28 @@ pub(super) struct OwnLeases {
 }
 
 impl OwnLeases {
-    fn set(&mut self, id: i64, lease: Option<OwnLease>) {
+    pub(super) fn set(&mut self, id: i64, lease: Option<OwnLease>) {
         let before = match lease {
             Some(lease) => self.held.insert(id, lease),
             None => self.held.remove(&id),
         };
         self.undo.push((id, before));
+    }
+
+    /// The number of leases for each gate.
+    pub(super) fn per_gate(&self) -> HashMap<IpAddr, usize> {
+        let mut count = HashMap::new();
+        for gate in self.held.values().filter_map(|own| own.gate) {
+            *count.entry(gate).or_default() += 1;
+        }
+        count
+    }
+
+    /// Let no lease expire before `expires`.
+    pub(super) fn extend(&mut self, expires: i64) {
+        for own in self.held.values_mut() {
+            own.expires = own.expires.max(expires);
+        }
     }
 
     pub(super) fn commit(&mut self) {
@@ -328,6 +347,8 @@ fn unknown_site() -> SiteState {
         lease: None,
         node: None,
         since: None,
+        gate: None,
+        in_line: false,
         is_new: false,
         is_changed: false,
     }
@@ -369,6 +390,8 @@ fn read_site(row: &Row) -> Result<(SiteRow, SiteState), StoreError> {
         lease: site.lease,
         node: row.try_get(24)?,
         since: row.try_get(25)?,
+        gate: row.try_get(26)?,
+        in_line: row.try_get(27)?,
         row: Some(site.clone()),
         is_new: false,
         is_changed: false,
@@ -456,6 +479,12 @@ impl Tables for PostgresTables {
             self.read_facts(&[site])?;
         }
         Ok(self.unit.borrow().facts.get(&site).cloned().flatten())
+    }
+
+    fn set_gate(&self, site: i64, address: IpAddr) {
+        if let Some(state) = self.unit.borrow_mut().sites.get_mut(&site) {
+            state.gate = Some(address.to_canonical());
+        }
     }
 
     fn facts_write(&self, site: i64, sealed: Vec<u8>) -> Result<(), StoreError> {
@@ -664,12 +693,17 @@ impl Tables for PostgresTables {
         Ok(())
     }
 
+    fn node(&self) -> i64 {
+        self.node.get()
+    }
+
     fn lease_insert(&self, site: i64, now: i64, expires: i64) -> Result<i64, StoreError> {
         let id = self.next_id()?;
         let lease = OwnLease {
             site,
             since: now,
             expires,
+            gate: self.gate(site),
         };
         self.leases.borrow_mut().set(id, Some(lease));
         Ok(id)
@@ -754,6 +788,36 @@ impl Tables for PostgresTables {
     fn seeds_has(&self, site: i64, path: i64) -> Result<bool, StoreError> {
         let sql = "SELECT 1 FROM seeds WHERE site = $1 AND path = $2";
         Ok(self.connection.first(sql, &[&site, &path])?.is_some())
+    }
+
+    fn seed_settings_write(&self, site: i64, settings: &SeedSettings) -> Result<(), StoreError> {
+        let sql = "DELETE FROM seed_settings WHERE site = $1";
+        self.connection.run(sql, &[&site])?;
+        if !settings.is_empty() {
+            let [depth, every, max_every] = settings.columns();
+            let sql = "INSERT INTO seed_settings VALUES ($1, $2, $3, $4)";
+            self.connection
+                .run(sql, &[&site, &depth, &every, &max_every])?;
+        }
+        Ok(())
+    }
+
+    fn seed_settings(&self, site: Option<i64>) -> Result<Vec<SiteSettings>, StoreError> {
+        // Layout 1 has no such table, and a reader does not migrate it.
+        let table = "SELECT 1 FROM pg_tables WHERE schemaname = $1 AND tablename = 'seed_settings'";
+        let schema = self.connection.schema();
+        if self.connection.first(table, &[&schema])?.is_none() {
+            return Ok(Vec::new());
+        }
+        let sql = "SELECT site, depth, every, max_every FROM seed_settings \
+                   WHERE $1::int8 IS NULL OR site = $1 ORDER BY site";
+        let rows = self.connection.query(sql, &[&site])?;
+        let settings = rows.iter().map(|row| {
+            let columns = [row.try_get(1)?, row.try_get(2)?, row.try_get(3)?];
+            let site = SiteKey(row.try_get::<_, i64>(0)? as u64);
+            Ok((site, SeedSettings::of_columns(columns)))
+        });
+        settings.collect()
     }
 
     fn value(&self, name: &str) -> Result<Option<i64>, StoreError> {

@@ -1,11 +1,13 @@
 //! Runs the suite on the PostgreSQL engine, and tests what only this engine has: several nodes, dead nodes, layouts.
 
+use std::sync::atomic::AtomicI64;
+
 use aranha_test_database::new_address;
 
 use super::*;
 use crate::suite::model::model;
 use crate::suite::{EngineFactory, link, page, release, seed, small, suite};
-use crate::{LeaseLost, View, WindowUpdate};
+use crate::{LeaseLost, SeedSettings, View, WindowUpdate};
 
 /// A frontier of its own: a schema on the server of the tests.
 pub(crate) struct Schema(String);
@@ -19,7 +21,7 @@ impl Schema {
         &self.0
     }
 
-    pub(super) fn open_as(&self, node: &str, ttl: Duration) -> Postgres {
+    pub(crate) fn open_as(&self, node: &str, ttl: Duration) -> Postgres {
         let settings = NodeSettings {
             node: node.to_owned(),
             ttl,
@@ -52,6 +54,7 @@ model!(Schema::new(), 8);
 
 /// A time to live that does not end during a test.
 pub(super) const LONG: Duration = Duration::from_hours(1);
+pub(crate) const LONG: Duration = Duration::from_hours(1);
 
 #[test]
 fn two_nodes_never_hold_the_same_site() {
@@ -111,6 +114,7 @@ fn a_dead_node_loses_its_leases_and_writes_nothing() {
     let lost = dead.check_out(1000, 1).expect("checks out").remove(0);
     assert!(alive.check_out(2000, 1).expect("checks out").is_empty());
     // As if the node had been stopped for longer than its time to live.
+    alive.heartbeat.assume_contact();
     let tables = &dead.core.store.tables;
     let sql = "UPDATE nodes SET expires = 0 WHERE node = $1";
     tables
@@ -168,10 +172,11 @@ fn a_node_stays_alive_by_itself() {
     let mut other = schema.open_as("b", LONG);
     node.seed(0, &[seed("https://a.example/")]).expect("seeds");
     let lease = node.check_out(1, 1).expect("checks out").remove(0);
-    let deadline = node.deadline();
-    let first = deadline.load(std::sync::atomic::Ordering::SeqCst);
-    assert!(first > boot_time() && first < boot_time() + 4000);
-    while deadline.load(std::sync::atomic::Ordering::SeqCst) < first + 4500 {
+    let fence = node.fence().expect("a fence");
+    let first = fence.term();
+    assert_eq!(lease.node, first.node);
+    assert!(first.remaining() <= ttl * 3 / 4 && !first.remaining().is_zero());
+    while fence.term().deadline < first.deadline + 4500 {
         std::thread::sleep(Duration::from_millis(50));
     }
     assert!(other.check_out(10_000, 1).expect("checks out").is_empty());

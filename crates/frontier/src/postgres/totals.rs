@@ -59,7 +59,7 @@ impl PostgresTables {
     /// another node that holds leases expires; and the earliest due time among the sites that have only revisits to do.
     fn next_due(&self, horizon: i64) -> Result<(Option<i64>, Option<i64>), StoreError> {
         let sql = "SELECT c.class, d.due FROM unnest($1::int2[]) AS c (class) CROSS JOIN LATERAL \
-                   (SELECT due FROM sites WHERE class = c.class AND due IS NOT NULL ORDER BY due LIMIT 1) d";
+                   (SELECT due FROM sites WHERE class = c.class AND due IS NOT NULL AND NOT in_line ORDER BY due LIMIT 1) d";
         let classes = [SEED_NEW, FOUND, SEED_VISITED, SEED_REVISIT, FOUND_REVISIT];
         let classes = classes.map(|class| class as i16).to_vec();
         let (mut work, mut revisit) = (None::<i64>, None::<i64>);
@@ -80,6 +80,7 @@ impl PostgresTables {
             work,
             revisit.filter(|due| *due <= horizon),
             self.next_expiry(),
+            self.next_in_line()?,
             others,
         ];
         Ok((first.into_iter().flatten().min(), revisit))

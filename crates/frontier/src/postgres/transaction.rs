@@ -5,7 +5,8 @@
 //!
 //! A transaction that was in the way of another is repeated. If the connection is lost, the call fails with an error that
 //! may pass, and the next call opens the connection again. If it is lost while a transaction is committed, the call waits
-//! until the database can say whether the transaction was committed, because its caller must know.
+//! until the database can say whether the transaction was committed, because its caller must know. Only a group of check-ins
+//! is sent again (`numbered.rs`).
 
 use std::time::Duration;
 
@@ -70,6 +71,7 @@ impl Postgres {
 
     /// Begin a transaction in which this node is alive. Returns the time on the clock of the sites.
     fn begin(&mut self, now: i64) -> Result<i64, StoreError> {
+        let was_away = !self.core.store.tables.connection.is_open();
         self.core.store.tables.connection.open()?;
         let database_now = loop {
             let tables = &self.core.store.tables;
@@ -85,7 +87,16 @@ impl Postgres {
         if self.settings.is_on_database_time {
             self.shift.set(database_now - now);
         }
-        Ok(now + self.shift.get())
+        if let Some(horizon) = self.horizon.take() {
+            self.core.store.horizon = horizon.saturating_add(self.shift.get());
+        }
+        let now = now + self.shift.get();
+        if was_away {
+            // Visits could not renew their leases, and go on now.
+            let expires = self.core.expiry(now);
+            tables.leases.borrow_mut().extend(expires);
+        }
+        Ok(now)
     }
 
     /// Write what the transaction has collected.
@@ -108,6 +119,10 @@ impl Postgres {
         let Some(transaction) = transaction.filter(|_| error.is_away()) else {
             return Err(error);
         };
+        if self.group.is_some() {
+            // It has a number, and can be sent again. So its caller can keep it on the disk meanwhile.
+            return Err(StoreError::Unanswered);
+        }
         tracing::warn!(?error, "waiting for the outcome of a transaction");
         loop {
             match self.was_committed(&transaction) {

@@ -2,6 +2,7 @@
 //! that it is written with one statement for each table.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+use std::net::IpAddr;
 
 use super::link_runs::LinkRun;
 use crate::sites::site_row::SiteRow;
@@ -16,6 +17,9 @@ pub(super) struct SiteState {
     pub(super) lease: Option<i64>,
     pub(super) node: Option<i64>,
     pub(super) since: Option<i64>,
+    /// The address at which the site was last visited, and whether the site waits for it (`gates.rs`).
+    pub(super) gate: Option<IpAddr>,
+    pub(super) in_line: bool,
     pub(super) is_new: bool,
     pub(super) is_changed: bool,
 }

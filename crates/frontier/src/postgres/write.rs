@@ -1,5 +1,7 @@
 //! Writes what a transaction has collected, with one statement for each table.
 
+use std::net::IpAddr;
+
 use super::tables::PostgresTables;
 use super::unit::{ChainBlocks, SiteState};
 use crate::sites::site_row::{SiteRow, short_origin};
@@ -230,19 +232,19 @@ fn take_new(blocks: &mut ChainBlocks) -> NewBlocks {
 const INSERT_SITES: &str = "INSERT INTO sites SELECT * FROM unnest($1::int8[], $2::text[], $3::text[], $4::int2[], \
     $5::int8[], $6::int8[], $7::int8[], $8::bool[], $9::bool[], $10::int8[], $11::int8[], $12::int8[], $13::int8[], \
     $14::int8[], $15::int8[], $16::int8[], $17::int8[], $18::int8[], $19::int8[], $20::int8[], $21::int8[], $22::int8[], \
-    $23::int8[], $24::int8[], $25::int8[], $26::int8[])";
+    $23::int8[], $24::int8[], $25::int8[], $26::int8[], $27::inet[], $28::bool[])";
 
 const UPDATE_SITES: &str = "UPDATE sites SET name = u.name, origin = u.origin, class = u.class, due = u.due, free = u.free, \
     lease = u.lease, blocked = u.blocked, inbox = u.inbox, consumed = u.consumed, held = u.held, queued = u.queued, \
     later = u.later, later_due = u.later_due, known = u.known, records = u.records, pages = u.pages, keys = u.keys, \
     key_blocks = u.key_blocks, again = u.again, again_due = u.again_due, win = u.win, win_blocks = u.win_blocks, \
-    win_pages = u.win_pages, node = u.node, since = u.since \
+    win_pages = u.win_pages, node = u.node, since = u.since, gate = u.gate, in_line = u.in_line \
     FROM unnest($1::int8[], $2::text[], $3::text[], $4::int2[], \
     $5::int8[], $6::int8[], $7::int8[], $8::bool[], $9::bool[], $10::int8[], $11::int8[], $12::int8[], $13::int8[], \
     $14::int8[], $15::int8[], $16::int8[], $17::int8[], $18::int8[], $19::int8[], $20::int8[], $21::int8[], $22::int8[], \
-    $23::int8[], $24::int8[], $25::int8[], $26::int8[]) AS u (key, name, origin, class, due, free, lease, blocked, inbox, \
+    $23::int8[], $24::int8[], $25::int8[], $26::int8[], $27::inet[], $28::bool[]) AS u (key, name, origin, class, due, free, lease, blocked, inbox, \
     consumed, held, queued, later, later_due, known, records, pages, keys, key_blocks, again, again_due, win, win_blocks, \
-    win_pages, node, since) WHERE sites.key = u.key";
+    win_pages, node, since, gate, in_line) WHERE sites.key = u.key";
 
 /// The columns of rows of `sites`.
 #[derive(Default)]
@@ -258,6 +260,8 @@ struct SiteColumns {
     window_pages: Vec<i64>,
     /// The columns that can be null: `due`, `lease`, `later_due`, `again_due`, `node`, `since`.
     options: [Vec<Option<i64>>; 6],
+    gate: Vec<Option<IpAddr>>,
+    in_line: Vec<bool>,
 }
 
 impl SiteColumns {
@@ -299,10 +303,13 @@ impl SiteColumns {
             column.push(option);
         }
         self.window_pages.push(row.window_pages);
+        self.gate.push(state.gate);
+        // A site that is not due waits for nothing.
+        self.in_line.push(state.in_line && row.due.is_some());
     }
 
     /// The columns in the order of [`super::tables::COLUMNS`].
-    fn params(&self) -> [&(dyn tokio_postgres::types::ToSql + Sync); 26] {
+    fn params(&self) -> [&(dyn tokio_postgres::types::ToSql + Sync); 28] {
         let [
             free,
             consumed,
@@ -346,6 +353,8 @@ impl SiteColumns {
             &self.window_pages,
             node,
             since,
+            &self.gate,
+            &self.in_line,
         ]
     }
 }

@@ -36,6 +36,10 @@ impl<T: Tables> Core<T> {
         store.queue_append(&mut site, &entry.overflow, block)?;
         if let Some(facts) = &entry.facts {
             store.facts_write(&mut site, facts, block)?;
+            let addresses = facts.addresses.as_ref();
+            if let Some(address) = addresses.and_then(|addresses| addresses.list.first()) {
+                store.tables.set_gate(key, *address);
+            }
         }
         self.totals.records(&entry.done);
         self.inbox.send(&entry.outside, &mut self.totals);

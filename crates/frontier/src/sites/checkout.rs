@@ -102,6 +102,7 @@ impl<T: Tables> Core<T> {
         self.leased += 1;
         Ok(Some(Lease {
             id: id as u64,
+            node: self.store.tables.node() as u64,
             site_key: SiteKey(site.key as u64),
             facts,
             seed: site.seed,
@@ -110,6 +111,7 @@ impl<T: Tables> Core<T> {
             has_more: has_more(&site, now, self.store.horizon),
             known,
             expires,
+            gate: None,
             site: site.name,
         }))
     }

@@ -17,8 +17,10 @@ impl<T: Tables> Store<T> {
     fn explain_in_snapshot(&self, url: &CanonUrl) -> Result<Explanation, StoreError> {
         let (site, path) = (url.site_key().0 as i64, url.path_key());
         let seed = self.tables.seeds_has(site, path.0 as i64)?;
+        let settings = self.tables.seed_settings(Some(site))?;
         let mut found = Explanation {
             seed,
+            settings: settings.first().map(|found| found.1).unwrap_or_default(),
             inbox: T::is_gathered(self, site, path.0)?,
             ..Explanation::default()
         };

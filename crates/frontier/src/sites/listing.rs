@@ -12,7 +12,7 @@ use crate::reader::{FrontierReader, PageEntry, PageFilter, QueuedPage};
 use crate::store_error::StoreError;
 use crate::{
     Explanation, FrontierError, FrontierStatus, Pending, ProblemSite, SiteEntry, SiteFacts,
-    SiteState,
+    SiteSettings, SiteState,
 };
 
 /// Number of sites per query.
@@ -85,6 +85,10 @@ impl<T: Tables> FrontierReader for StoreReader<T> {
 
     fn seeds(&self) -> Result<Vec<String>, FrontierError> {
         self.read(|store| store.tables.seeds())
+    }
+
+    fn seed_settings(&self) -> Result<Vec<SiteSettings>, FrontierError> {
+        self.read(|store| store.tables.seed_settings(None))
     }
 
     fn each_site(&self, visit: &mut dyn FnMut(SiteEntry) -> bool) -> Result<(), FrontierError> {

@@ -10,7 +10,7 @@ use super::site_row::SiteRow;
 use super::tables::{Inbox as _, Tables};
 use super::totals::Count;
 use crate::store_error::StoreError;
-use crate::{Hop, Outside, Pending, Seed, Seeded};
+use crate::{Hop, Outside, Pending, Seed, Seeded, SiteSettings};
 
 impl<T: Tables> Core<T> {
     pub(crate) fn add_seeds(&mut self, now: i64, seeds: &[Seed]) -> Result<Seeded, StoreError> {
@@ -30,6 +30,15 @@ impl<T: Tables> Core<T> {
             seeded.known += group.len() as u64 - added;
         }
         Ok(seeded)
+    }
+
+    pub(crate) fn set_seed_settings(&self, settings: &[SiteSettings]) -> Result<(), StoreError> {
+        for (site, settings) in settings {
+            self.store
+                .tables
+                .seed_settings_write(site.0 as i64, settings)?;
+        }
+        Ok(())
     }
 
     /// Add the seeds of one site. Returns the number of new pages.

@@ -10,7 +10,7 @@ use super::store::Store;
 use super::totals::Totals;
 use crate::links::run_link::RunLink;
 use crate::store_error::StoreError;
-use crate::{FrontierStatus, LeaseEntry, Outside, ProblemSite, Seed};
+use crate::{FrontierStatus, LeaseEntry, Outside, ProblemSite, Seed, SeedSettings, SiteSettings};
 
 /// A block of the window: the id of the previous block, the number of pages, and the pages.
 pub(crate) type WindowBlockRow = (i64, i64, Vec<u8>);
@@ -104,7 +104,14 @@ pub(crate) trait Tables: Sized + std::fmt::Debug {
     fn later_block(&self, site: i64, id: i64) -> Result<Option<Vec<u8>>, StoreError>;
     fn later_delete(&self, site: i64, id: i64) -> Result<(), StoreError>;
 
+    /// Keep the address at which a site was visited, if this engine needs it. It is written with the row of the site.
+    fn set_gate(&self, _site: i64, _address: std::net::IpAddr) {}
+
     // Leases that this writer has given.
+    /// Number of the node that this writer is; 0 for the only one.
+    fn node(&self) -> i64 {
+        0
+    }
     fn lease_insert(&self, site: i64, now: i64, expires: i64) -> Result<i64, StoreError>;
     /// The site of a lease; `None` if the lease is lost.
     fn lease_site(&self, id: i64) -> Result<Option<i64>, StoreError>;
@@ -126,6 +133,10 @@ pub(crate) trait Tables: Sized + std::fmt::Debug {
     fn seed_insert(&self, now: i64, seed: &Seed) -> Result<bool, StoreError>;
     fn seeds(&self) -> Result<Vec<String>, StoreError>;
     fn seeds_has(&self, site: i64, path: i64) -> Result<bool, StoreError>;
+    /// Replace the settings of a site; empty settings are removed.
+    fn seed_settings_write(&self, site: i64, settings: &SeedSettings) -> Result<(), StoreError>;
+    /// The settings of one site, or of all sites in order of key.
+    fn seed_settings(&self, site: Option<i64>) -> Result<Vec<SiteSettings>, StoreError>;
 
     // Single named values.
     fn value(&self, name: &str) -> Result<Option<i64>, StoreError>;

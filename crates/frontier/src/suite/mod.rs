@@ -14,6 +14,7 @@ pub(crate) mod orders;
 pub(crate) mod problems;
 pub(crate) mod rediscover;
 pub(crate) mod schedule;
+pub(crate) mod seed_settings;
 pub(crate) mod window;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -188,6 +189,7 @@ macro_rules! suite {
             schedule::a_page_is_revisited_with_its_past,
             schedule::a_site_with_a_revisit_beyond_the_horizon_waits_from_its_first_link,
             schedule::a_postponed_page_is_made_due_once,
+            seed_settings::settings_of_a_seed_are_kept_and_replaced,
             schedule::revisits_beyond_the_horizon_wait_for_the_next_crawl,
             schedule::each_crawl_has_its_own_horizon,
             schedule::a_revisit_due_at_the_horizon_is_done_after_the_courtesy_pause,

@@ -20,13 +20,13 @@ const EXTENSIONS: &[&[u8]] = &[
 ];
 
 /// Functions that take a URL.
-const LOADERS: &[&[u8]] = &[b"fetch(", b"Worker(", b"importScripts("];
+const LOADERS: &[&[u8]] = &[b"fetch(", b"Worker("];
 
 /// What a URL in a script is relative to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RelativeTo {
-    /// The URL of the script, for an import or the first argument of `new URL(…, import.meta.url)`. An inline script
-    /// has the URL of the document.
+    /// The URL of the script, for an import, the arguments of `importScripts(…)` in a worker, or the first argument of
+    /// `new URL(…, import.meta.url)`. An inline script has the URL of the document.
     Script,
     /// The URL of the document that loads the script.
     Document,
@@ -41,6 +41,7 @@ pub(crate) fn urls<'a>(script: &'a [u8], found: impl FnMut(&'a [u8], RelativeTo)
         code_end: 0,
         templates: Vec::new(),
         no_expression_before: 0,
+        import_scripts_end: 0,
         found,
     };
     scanner.run();
@@ -86,6 +87,8 @@ struct ScriptScanner<'a, F> {
     /// End of the last line in which a regular expression was not closed. The rest of that line is not searched for
     /// other regular expressions, so that the time is linear.
     no_expression_before: usize,
+    /// End of the last literal that is an argument of `importScripts(…)`.
+    import_scripts_end: usize,
     found: F,
 }
 
@@ -229,7 +232,14 @@ impl<'a, F: FnMut(&'a [u8], RelativeTo)> ScriptScanner<'a, F> {
         if !url.iter().copied().all(is_url_byte) {
             return;
         }
-        if let Some(relative_to) = classify(&url, before, after) {
+        let is_next_argument = || {
+            let last = before.strip_suffix(b",").unwrap_or_default();
+            self.import_scripts_end > 0 && last.trim_ascii_end().len() == self.import_scripts_end
+        };
+        if before.ends_with(b"importScripts(") || is_next_argument() {
+            self.import_scripts_end = end + 1;
+            (self.found)(literal, RelativeTo::Script);
+        } else if let Some(relative_to) = classify(&url, before, after) {
             (self.found)(literal, relative_to);
         }
     }
@@ -380,6 +390,15 @@ mod tests {
         check(
             "new URL('../img/a', import.meta.url); new URL('/b.html', location)",
             &[("../img/a", Script)],
+        );
+        check(
+            "importScripts('a.js', \"/b\",'c.js'); f('d.js', '/e.js'); importScripts(g, 'h.js')",
+            &[
+                ("a.js", Script),
+                ("/b", Script),
+                ("c.js", Script),
+                ("/e.js", Document),
+            ],
         );
     }
 

@@ -6,7 +6,8 @@
 use std::{cmp::Reverse, collections::BinaryHeap};
 
 use aranha_revisit::{
-    History, Options, PageState, PageVisit, Policy, Schedule, SiteHistory, best_interval,
+    History, Options, Pace, PagePlace, PageState, PageVisit, Policy, Schedule, SiteHistory,
+    best_interval,
 };
 
 use crate::web::{ChangingPage, ChangingWeb, RandomStream};
@@ -250,8 +251,8 @@ impl PolicyExperiment<'_> {
         copies.finish()
     }
 
-    /// Visits whole sites in rounds: first the entry page, then the inner pages that are due and that `selective`
-    /// chooses. With `skip_unchanged`, the inner pages are visited only if the entry page has changed.
+    /// Visits whole sites in rounds: the pages that are due and that `selective` chooses, each after the page that links
+    /// to it. With `skip_unchanged`, the inner pages are visited only if the entry page has changed.
     pub(crate) fn in_rounds(&self, options: &Options, skip_unchanged: bool) -> Measurements {
         let schedule = Schedule::new(options);
         let mut copies = Copies::new(self.web, self.warm_up);
@@ -267,38 +268,37 @@ impl PolicyExperiment<'_> {
                 if time >= self.web.days {
                     break;
                 }
-                let mut plan =
-                    |page: usize, seen: PageState, due: &mut [i64], site_history: &SiteHistory| {
-                        let visit = PageVisit {
-                            inner: site_history.share().filter(|_| page == site.start),
-                            quick: schedule.quick(site_history),
-                            ..PageVisit::new(at, seen, number as u64)
-                        };
-                        due[page] = schedule
-                            .plan(&mut histories[page], &visit)
-                            .unwrap_or(i64::MAX);
+                let mut entry_changed = false;
+                for page in site.clone() {
+                    if due[page] > at {
+                        continue;
+                    }
+                    let place = PagePlace {
+                        key: page as u64,
+                        head: (page != site.start).then(|| self.web.heads[page] as u64),
                     };
-                let entry = (due[site.start] <= at).then(|| copies.visit(site.start, time));
-                schedule.open_round(&mut site_history, entry, at);
-                if let Some(seen) = entry {
-                    plan(site.start, seen, &mut due, &site_history);
-                }
-                let entry_changed = matches!(entry, Some(PageState::New | PageState::Changed));
-                for page in site.start + 1..site.end {
-                    let wanted = if skip_unchanged {
-                        entry_changed
-                    } else {
-                        schedule.visits_inner_page(&site_history, page as u64)
-                    };
-                    if due[page] > at || !wanted {
+                    let history = &mut histories[page];
+                    let (chosen, update) =
+                        schedule.judge(&site_history, place, history, Pace::default(), at);
+                    site_history.apply(update);
+                    let is_skipped = skip_unchanged && !entry_changed && page != site.start;
+                    if is_skipped || !(chosen || skip_unchanged) {
                         continue;
                     }
                     let seen = copies.visit(page, time);
-                    site_history.count_inner_visit(seen);
-                    if seen == PageState::Changed && !entry_changed && time >= self.warm_up {
+                    if page == site.start {
+                        entry_changed = matches!(seen, PageState::New | PageState::Changed);
+                    } else if seen == PageState::Changed && !entry_changed && time >= self.warm_up {
                         copies.measured.hidden_changes_found += 1.0;
                     }
-                    plan(page, seen, &mut due, &site_history);
+                    let update = schedule.observe(&site_history, place, seen, at);
+                    let visit = PageVisit {
+                        inner: update.share(),
+                        quick: schedule.quick(&update.inner),
+                        ..PageVisit::new(at, seen, number as u64)
+                    };
+                    site_history.apply(update);
+                    due[page] = schedule.plan(history, &visit).unwrap_or(i64::MAX);
                 }
             }
         }

@@ -12,10 +12,10 @@ mod web;
 
 use std::process::ExitCode;
 
-use aranha_revisit::Policy;
+use aranha_revisit::{Policy, SelectiveGroups};
 use crawl::Measurements;
 use study::{MAX_OF_CLAIRVOYANT, MAX_OF_UNIFORM, MIN_SAVED, Study};
-use web::{ChangeKind, ChangingWeb};
+use web::{ChangeKind, ChangingWeb, Similar};
 
 struct Arguments {
     pages: usize,
@@ -32,7 +32,12 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let web = ChangingWeb::new(arguments.pages, arguments.days, arguments.seed);
+    let web = ChangingWeb::new(
+        arguments.pages,
+        arguments.days,
+        arguments.seed,
+        Similar::Sites,
+    );
     let study = Study::new(&web);
     println!(
         "{} pages of {} sites, {} days, {:.0} requests per day; measured from day {:.0} on; seed {}\n",
@@ -46,6 +51,7 @@ fn main() -> ExitCode {
     let mut missed = policies(&study, arguments.plot.as_deref());
     missed.extend(savings(&study));
     missed.extend(selective(&study));
+    groups(&arguments);
     for problem in &missed {
         println!("MISSED: {problem}");
     }
@@ -55,6 +61,43 @@ fn main() -> ExitCode {
     } else {
         ExitCode::FAILURE
     }
+}
+
+/// Comparison 4 of `study.rs`, on two webs: prints the table.
+fn groups(arguments: &Arguments) {
+    let crawls = [
+        ("fixed", Policy::Fixed, SelectiveGroups::EntryPages),
+        ("frequency", Policy::Frequency, SelectiveGroups::EntryPages),
+        (
+            "entry_pages",
+            Policy::Selective,
+            SelectiveGroups::EntryPages,
+        ),
+        ("all_pages", Policy::Selective, SelectiveGroups::AllPages),
+        ("descend", Policy::Selective, SelectiveGroups::Descend),
+    ];
+    println!(
+        "| pages that change equally often | policy or `revisit.selective` | requests per day | freshness | age, days | changes found |"
+    );
+    println!("|---|---|---|---|---|---|");
+    for (name, similar) in [
+        ("of a site", Similar::Sites),
+        ("of a section", Similar::Sections),
+    ] {
+        let web = ChangingWeb::new(arguments.pages, arguments.days, arguments.seed, similar);
+        let study = Study::new(&web);
+        for (policy_name, policy, selective) in crawls {
+            let crawl = study.at_budget_with(policy, selective);
+            println!(
+                "| {name} | {policy_name} | {:.0} | {:.3} | {:.2} | {} |",
+                study.experiment.requests_per_day(&crawl),
+                crawl.freshness,
+                crawl.age,
+                crawl.changes_found
+            );
+        }
+    }
+    println!();
 }
 
 fn arguments() -> Result<Arguments, String> {

@@ -1,13 +1,14 @@
-//! Three comparisons on the same web:
+//! Four comparisons on the same web:
 //!
 //! 1. All policies with the same budget, compared with uniform visits and with the clairvoyant optimum.
 //! 2. The downloads that `frequency` saves compared with visiting all pages in every round, at the same freshness
 //!    (Bouras 5).
 //! 3. The changes that `selective` finds in sites whose entry page did not change (Bouras 3.3).
+//! 4. The values of `revisit.selective`, `frequency` and `fixed` with the same budget.
 
 use std::time::Duration;
 
-use aranha_revisit::{Options, Policy};
+use aranha_revisit::{Options, Policy, SelectiveGroups};
 
 use crate::{
     crawl::{Measurements, PolicyExperiment},
@@ -86,6 +87,15 @@ impl<'a> Study<'a> {
     /// Simulates a policy that has no budget option, with the interval or probability at which it makes `budget`
     /// requests per day.
     pub(crate) fn at_budget(&self, policy: Policy) -> Measurements {
+        self.at_budget_with(policy, SelectiveGroups::default())
+    }
+
+    /// Like [`Study::at_budget`], with a value of `revisit.selective`.
+    pub(crate) fn at_budget_with(
+        &self,
+        policy: Policy,
+        selective: SelectiveGroups,
+    ) -> Measurements {
         let run = |value: f64| {
             self.experiment.run(&match policy {
                 Policy::Poisson => Options {
@@ -93,7 +103,10 @@ impl<'a> Study<'a> {
                     change_probability: value as f32,
                     ..Options::default()
                 },
-                _ => rounds(policy, value * UNIFORM_INTERVAL),
+                _ => Options {
+                    selective,
+                    ..rounds(policy, value * UNIFORM_INTERVAL)
+                },
             })
         };
         let max = if policy == Policy::Poisson { 0.98 } else { 2.0 };

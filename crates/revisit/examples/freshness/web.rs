@@ -9,7 +9,9 @@
 //!   class never changes.
 //! - Fetterly et al. (2003): most changes are of markup only. One page in ten changes only its markup.
 //!
-//! About half of the pages of a site have the class of the site. Importance follows a power law with the exponent 2.1
+//! The pages of a site are a tree of two levels: the entry page links to sections, and each section to the other pages.
+//! About half of the pages of a site have the class of the site or, in a web with [`Similar::Sections`], the class of
+//! their section. Importance follows a power law with the exponent 2.1
 //! of `PageRank`, independent of the rate.
 
 use std::ops::Range;
@@ -82,8 +84,23 @@ pub(crate) struct ChangingPage {
     pub(crate) changes: Vec<f32>,
 }
 
+/// The pages that tend to change equally often.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Similar {
+    /// The pages of a site.
+    Sites,
+    /// The pages of a section.
+    Sections,
+}
+
 pub(crate) struct ChangingWeb {
     pub(crate) pages: Vec<ChangingPage>,
+    /// For each page, the page that links to it; for an entry page, the page itself.
+    pub(crate) heads: Vec<usize>,
+    similar: Similar,
+    /// The random numbers for the tree of links. They are separate from the others, so that the tree does not change how
+    /// pages change.
+    tree: RandomStream,
     /// The pages of each site; the first is the entry page.
     pub(crate) sites: Vec<Range<usize>>,
     pub(crate) days: f64,
@@ -100,10 +117,13 @@ const CLASSES: [(f64, f64, f64); 5] = [
 
 impl ChangingWeb {
     /// Generates a web of about `pages` pages, and their changes over `days` days.
-    pub(crate) fn new(pages: usize, days: f64, seed: u64) -> Self {
+    pub(crate) fn new(pages: usize, days: f64, seed: u64, similar: Similar) -> Self {
         let mut random = RandomStream::new(seed);
         let mut web = ChangingWeb {
             pages: Vec::with_capacity(pages),
+            heads: Vec::with_capacity(pages),
+            similar,
+            tree: RandomStream::new(!seed),
             sites: Vec::new(),
             days,
         };
@@ -118,9 +138,26 @@ impl ChangingWeb {
         let class = random_class(random);
         let first = self.pages.len();
         let end = (first + size.max(2)).min(limit.max(first + 2));
+        let sections = ((end - first) as f64).sqrt() as usize;
+        let classes: Vec<usize> = (0..sections)
+            .map(|_| random_class(&mut self.tree))
+            .collect();
         for number in first..end {
+            let section = match number - first {
+                0 => None,
+                place if place <= sections => Some(place - 1),
+                _ => Some((self.tree.next() % sections as u64) as usize),
+            };
+            self.heads.push(match section {
+                Some(section) if number > first + sections => first + 1 + section,
+                _ => first,
+            });
+            let common = match (self.similar, section) {
+                (Similar::Sections, Some(section)) => classes[section],
+                _ => class,
+            };
             let own = if random.unit() < 0.5 {
-                class
+                common
             } else {
                 random_class(random)
             };

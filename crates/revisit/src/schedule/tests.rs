@@ -1,10 +1,19 @@
 //! Properties of every policy, and the behaviour of each over many visits.
 
 use super::*;
+use crate::{PagePlace, SiteHistory};
 use proptest::prelude::*;
 
 const DAY: i64 = 86_400_000;
 const START: i64 = 20_000 * DAY;
+
+/// The entry page of a site.
+const ENTRY: PagePlace = PagePlace { key: 0, head: None };
+
+/// A page that the entry page links to.
+fn inner(key: u64) -> PagePlace {
+    PagePlace { key, head: Some(0) }
+}
 
 fn schedule(policy: Policy) -> Schedule {
     Schedule::new(&Options {
@@ -202,12 +211,15 @@ fn fast_sites_have_quick_rounds() {
         ..Options::default()
     });
     let mut site = SiteHistory::default();
-    schedule.open_round(&mut site, Some(PageState::New), START);
-    assert!(!schedule.quick(&site));
-    site.count_inner_visit(PageState::Changed);
-    schedule.open_round(&mut site, Some(PageState::Same), START + DAY);
-    assert!(schedule.quick(&site));
-    let next = schedule.next_round(&site, 7, START + DAY);
+    let visit = |site: &mut SiteHistory, page, seen, at| {
+        site.apply(schedule.observe(site, page, seen, at));
+    };
+    visit(&mut site, ENTRY, PageState::New, START);
+    assert!(!schedule.quick(&site.inner));
+    visit(&mut site, inner(1), PageState::Changed, START);
+    visit(&mut site, ENTRY, PageState::Same, START + DAY);
+    assert!(schedule.quick(&site.inner));
+    let next = schedule.next_round(&site.inner, 7, START + DAY);
     assert_eq!(next.div_euclid(DAY / 4), (START + DAY) / (DAY / 4) + 1);
 
     let mut history = History::default();
@@ -231,20 +243,27 @@ fn fast_sites_have_quick_rounds() {
 fn only_selective_skips_inner_pages() {
     let selective = schedule(Policy::Selective);
     let mut site = SiteHistory::default();
+    let history = History::default();
+    let is_visited = |schedule: &Schedule, site: &SiteHistory, key, at| {
+        let pace = Pace::default();
+        schedule.judge(site, inner(key), &history, pace, at).0
+    };
     for round in 0..9 {
-        selective.open_round(&mut site, Some(PageState::Same), START + round * DAY);
-        for key in 0..50 {
-            if selective.visits_inner_page(&site, key) {
-                site.count_inner_visit(PageState::Same);
+        let at = START + round * DAY;
+        site.apply(selective.observe(&site, ENTRY, PageState::Same, at));
+        for key in 1..51 {
+            if is_visited(&selective, &site, key, at) {
+                site.apply(selective.observe(&site, inner(key), PageState::Same, at));
             }
         }
     }
-    let visited = (0..1000)
-        .filter(|key| selective.visits_inner_page(&site, *key))
+    let at = START + 8 * DAY;
+    let visited = (1..1001)
+        .filter(|key| is_visited(&selective, &site, *key, at))
         .count();
     assert!((80..180).contains(&visited), "{visited}");
     let frequency = schedule(Policy::Frequency);
-    assert!((0..1000).all(|key| frequency.visits_inner_page(&site, key)));
+    assert!((1..1001).all(|key| is_visited(&frequency, &site, key, at)));
     let at = START + 9 * DAY + 5;
     assert_eq!(
         frequency.round(frequency.in_next_round(7, at)),
@@ -306,4 +325,56 @@ proptest! {
             }
         }
     }
+}
+
+/// The days between visits of a page that never changes, with intervals that the user has set.
+fn paced(policy: Policy, every: Option<u64>, max_every: Option<u64>) -> Vec<i64> {
+    let days = |days: u64| Duration::from_hours(24 * days);
+    let schedule = Schedule::new(&Options {
+        policy,
+        spread: 0.0,
+        ..Options::default()
+    });
+    let pace = Pace {
+        every: every.map(days),
+        max_every: max_every.map(days),
+    };
+    let (mut history, mut at) = (History::default(), START);
+    let waits = (0..8).map(|number| {
+        let seen = if number == 0 {
+            PageState::New
+        } else {
+            PageState::Same
+        };
+        let visit = PageVisit {
+            pace,
+            ..PageVisit::new(at, seen, 42)
+        };
+        let due = schedule.plan(&mut history, &visit).expect("exists");
+        let wait = (due - at) as f64 / DAY as f64;
+        at = due;
+        wait.round() as i64
+    });
+    waits.collect()
+}
+
+/// Bouras, Table 1: each seed has its own first frequency. The longest interval limits the adaptation.
+#[test]
+fn a_seed_has_intervals_of_its_own() {
+    assert_eq!(paced(Policy::Frequency, None, None)[..3], [1, 1, 2]);
+    assert_eq!(paced(Policy::Frequency, Some(2), None)[..4], [2, 2, 2, 3]);
+    assert_eq!(paced(Policy::Frequency, Some(7), Some(3)), [3; 8]);
+    assert_eq!(paced(Policy::Selective, None, Some(1)), [1; 8]);
+    assert_eq!(paced(Policy::Fixed, Some(7), None), [7; 8]);
+    assert_eq!(paced(Policy::Fixed, None, None), [1; 8]);
+    // An interval longer than `max_interval`, which is 90 days.
+    assert_eq!(paced(Policy::Fixed, Some(200), None), [90; 8]);
+    assert_eq!(paced(Policy::Fixed, Some(200), Some(200)), [200; 8]);
+    let most = |policy, max| *paced(policy, None, max).iter().max().expect("visits");
+    for policy in [Policy::Poisson, Policy::Optimal] {
+        assert!(most(policy, Some(1)) <= 1, "{policy:?}");
+    }
+    assert!(most(Policy::Poisson, None) > 20);
+    let first = |every| paced(Policy::Poisson, every, None)[0];
+    assert!(first(Some(1)) < first(None), "the prior");
 }

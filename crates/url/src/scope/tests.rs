@@ -300,6 +300,25 @@ fn order_of_the_rules() {
 }
 
 #[test]
+fn a_site_can_have_a_depth_of_its_own() {
+    let mut scope = Scope::new(Reach::Any, &[], None, None, Blacklist::default(), Some(2));
+    scope.set_site_depth(canon("http://deep.test/").site_key(), 5);
+    scope.set_site_depth(canon("http://flat.test/").site_key(), 0);
+    scope.add_seed(&canon("http://flat.test/"));
+    let limit = |depth, limit| {
+        format!("depth {depth} is beyond the limit of {limit} that is set for the site's seeds")
+    };
+    let reached = "--scope any";
+    check(&scope, "http://deep.test/a", 5, true, reached);
+    check(&scope, "http://deep.test/a", 6, false, &limit(6, 5));
+    check(&scope, "http://flat.test/", 0, true, "it is a seed");
+    check(&scope, "http://flat.test/a", 1, false, &limit(1, 0));
+    check(&scope, "http://a.test/", 2, true, reached);
+    let rule = "depth 3 is beyond the limit of 2";
+    check(&scope, "http://a.test/", 3, false, rule);
+}
+
+#[test]
 fn requisites_are_inside_on_any_host_and_beyond_the_depth() {
     let reject = Some(Filter::parse("ext:zip").expect("valid"));
     let blacklist = Blacklist::parse_lines("bad.example").expect("valid");

@@ -17,6 +17,8 @@ pub(crate) trait Disk: Debug + Send + Sync {
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Makes the entries of a directory durable.
     fn sync_directory(&self, path: &Path) -> io::Result<()>;
+    /// Free space of the disk that holds a directory, in bytes.
+    fn free_space(&self, path: &Path) -> io::Result<u64>;
 }
 
 /// A file that is appended to.
@@ -47,6 +49,11 @@ impl Disk for LocalDisk {
 
     fn sync_directory(&self, path: &Path) -> io::Result<()> {
         File::open(path)?.sync_all()
+    }
+
+    fn free_space(&self, path: &Path) -> io::Result<u64> {
+        let space = rustix::fs::statvfs(path)?;
+        Ok(space.f_bavail.saturating_mul(space.f_frsize))
     }
 }
 
@@ -96,6 +103,8 @@ pub(crate) fn write_atomically(
 pub(crate) mod faulty {
     //! A disk for tests that is full after a number of bytes, or whose syncs fail.
 
+    use std::path::PathBuf;
+    use std::sync::Mutex;
     use std::sync::atomic::{AtomicU64, Ordering};
 
     use super::{Arc, Disk, LocalDisk, OutputFile, Path, io};
@@ -107,6 +116,8 @@ pub(crate) mod faulty {
         /// Number of file syncs that will fail. As on Linux, a failed sync is reported once, and the next sync
         /// succeeds.
         pub(crate) failing_syncs: Arc<AtomicU64>,
+        /// Folders below which appends fail, each after this number of bytes.
+        pub(crate) failing_folders: Arc<Mutex<Vec<(PathBuf, u64)>>>,
     }
 
     impl FaultyDisk {
@@ -114,7 +125,29 @@ pub(crate) mod faulty {
             Self {
                 free: Arc::new(AtomicU64::new(free)),
                 failing_syncs: Arc::default(),
+                failing_folders: Arc::default(),
             }
+        }
+
+        /// Whether nothing more can be appended below this folder.
+        fn is_failing(&self, folder: &Path) -> bool {
+            let failing = self.failing_folders.lock().unwrap();
+            failing
+                .iter()
+                .any(|(path, left)| path == folder && *left == 0)
+        }
+
+        /// The number of bytes that fit, of a write of this length to a file in `folder`.
+        fn take(&self, folder: &Path, length: usize) -> usize {
+            let free = self.free.load(Ordering::SeqCst);
+            let mut fits = length.min(free as usize);
+            let mut failing = self.failing_folders.lock().unwrap();
+            if let Some((_, left)) = failing.iter_mut().find(|(path, _)| path == folder) {
+                fits = fits.min(*left as usize);
+                *left -= fits as u64;
+            }
+            self.free.store(free - fits as u64, Ordering::SeqCst);
+            fits
         }
     }
 
@@ -124,6 +157,7 @@ pub(crate) mod faulty {
             Ok(Arc::new(FaultyFile {
                 inner,
                 disk: self.clone(),
+                folder: path.parent().unwrap_or(path).to_path_buf(),
             }))
         }
 
@@ -134,20 +168,23 @@ pub(crate) mod faulty {
         fn sync_directory(&self, path: &Path) -> io::Result<()> {
             LocalDisk.sync_directory(path)
         }
+
+        fn free_space(&self, path: &Path) -> io::Result<u64> {
+            Ok(u64::from(!self.is_failing(path)))
+        }
     }
 
     #[derive(Debug)]
     struct FaultyFile {
         inner: Arc<dyn OutputFile>,
         disk: FaultyDisk,
+        folder: PathBuf,
     }
 
     impl OutputFile for FaultyFile {
         /// Writes as many bytes as fit, then fails with `ENOSPC`, like a real disk.
         fn append(&self, bytes: &[u8]) -> io::Result<()> {
-            let free = self.disk.free.load(Ordering::SeqCst);
-            let fits = bytes.len().min(free as usize);
-            self.disk.free.store(free - fits as u64, Ordering::SeqCst);
+            let fits = self.disk.take(&self.folder, bytes.len());
             self.inner.append(&bytes[..fits])?;
             if fits < bytes.len() {
                 Err(io::ErrorKind::StorageFull.into())

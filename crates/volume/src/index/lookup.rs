@@ -1,14 +1,14 @@
 //! Look-ups in a sorted CDXJ file by bisection. A look-up reads only a few blocks, even if the file is large.
 
 use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, Seek as _, SeekFrom};
+use std::io::{self, BufRead as _, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use crate::index::entry;
 use crate::{Location, VolumeError, VolumeId};
 
 /// A buffered reader that starts at this offset.
-pub(crate) fn reader_at(mut file: File, offset: u64) -> io::Result<BufReader<File>> {
+pub(crate) fn reader_at<F: Read + Seek>(mut file: F, offset: u64) -> io::Result<BufReader<F>> {
     file.seek(SeekFrom::Start(offset))?;
     Ok(BufReader::with_capacity(1 << 16, file))
 }
@@ -88,7 +88,7 @@ pub(crate) struct CdxjLine {
 }
 
 impl CdxjLine {
-    fn location(&self, volume: VolumeId) -> Location {
+    pub(crate) fn location(&self, volume: VolumeId) -> Location {
         Location {
             volume,
             offset: self.offset,

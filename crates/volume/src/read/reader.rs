@@ -1,9 +1,7 @@
 //! Reads single records by their location, or a whole volume record by record, and finds the originals of revisit
 //! records. Reader and writer share only the files, so the reader also works in another process during a crawl.
 
-use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
-use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::compress;
@@ -15,6 +13,8 @@ use crate::read::body_reader;
 use crate::rebuild;
 use crate::record::parsed::WarcRecord;
 use crate::record::revisit::{self, REFERS_TO_LOCATION};
+use crate::s3::client::is_read_error;
+use crate::s3::range::VolumeFile;
 use crate::{Location, VolumeError};
 
 /// A body up to this length is copied from memory; a longer one is read from the volume again, block by block.
@@ -56,10 +56,17 @@ impl ArchiveReader {
             offset: location.offset,
             fault,
         };
+        let fault = |error: io::Error| {
+            if is_read_error(&error) {
+                VolumeError::from_io(&path, error)
+            } else {
+                damaged(error.to_string())
+            }
+        };
         let member = if location.length <= MAX_READ {
             let mut bytes = vec![0; location.length as usize];
             file.read_exact_at(&mut bytes, location.offset)
-                .map_err(|error| damaged(error.to_string()))?;
+                .map_err(fault)?;
             MemberReader::new(bytes.as_slice(), location.offset).next()
         } else {
             lookup::reader_at(file, location.offset)
@@ -73,7 +80,7 @@ impl ArchiveReader {
             Ok(_) => Err(damaged(
                 "the record does not have the length of its location".to_owned(),
             )),
-            Err(error) => Err(damaged(error.to_string())),
+            Err(error) => Err(fault(error)),
         }
     }
 
@@ -243,7 +250,7 @@ impl ArchiveReader {
 /// Iterator over the records of a volume.
 #[derive(Debug)]
 pub struct VolumeRecords {
-    members: MemberReader<BufReader<File>>,
+    members: MemberReader<BufReader<VolumeFile>>,
     path: PathBuf,
     volume: Volume,
     ended: bool,
@@ -260,6 +267,9 @@ impl VolumeRecords {
         let member = match self.members.next() {
             Ok(Some(member)) => member,
             Ok(None) => return Ok(None),
+            Err(error) if is_read_error(&error) => {
+                return Err(VolumeError::from_io(&self.path, error));
+            }
             Err(error) => return Err(damaged(error.to_string())),
         };
         let length = u32::try_from(member.length)

@@ -8,6 +8,7 @@ use memchr::memmem;
 
 use crate::VolumeId;
 use crate::compress::members::{Member, MemberRest};
+use crate::forget::tombstone::FORGOTTEN;
 use crate::record::content_coding;
 use crate::record::digest;
 use crate::record::http;
@@ -106,6 +107,12 @@ impl WarcRecord {
     /// Whether this is a revisit record, which has no payload of its own.
     pub fn is_revisit(&self) -> bool {
         self.kind() == "revisit"
+    }
+
+    /// When and why the content was deleted from the archive: an RFC 3339 time, a space and the reason. For a resolved
+    /// revisit record, the content of the original.
+    pub fn forgotten(&self) -> Option<&str> {
+        self.body_record().header(FORGOTTEN)
     }
 
     /// Length of the block. [`WarcRecord::block`] is shorter if the record is too large for memory.

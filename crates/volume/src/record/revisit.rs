@@ -11,7 +11,6 @@
 //! original, because replay tools use it to find the original. [`Revisit::put_fields`] writes the fields that identify
 //! the original.
 
-use std::os::unix::fs::FileExt as _;
 use std::sync::{Arc, OnceLock};
 
 use aranha_units::calendar;
@@ -202,6 +201,9 @@ fn header_at(volumes: &VolumeFolder, id: VolumeId, offset: u64) -> Option<Vec<(S
     const MAX_COMPRESSED: usize = 8 << 10;
     const MAX_HEADER: u64 = 16 << 10;
     let (file, _) = volumes.open(id).ok()?;
+    if file.is_away() {
+        return None; // the crawl does not wait for a store that is away
+    }
     let mut compressed = vec![0; MAX_COMPRESSED];
     let length = file.read_at(&mut compressed, offset).ok()?;
     let plain = compress::decompress_prefix(&compressed[..length], MAX_HEADER);

@@ -1,10 +1,12 @@
 //! Sample exchanges for tests.
 
+use std::io::Write as _;
 use std::path::Path;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::{Archive, Exchange, Options, Stored};
+use crate::{Archive, Exchange, LargeBody, Options, Stored};
 
 /// A temporary folder, in memory if possible, because some tests sync a thousand times.
 pub(crate) fn folder() -> tempfile::TempDir {
@@ -51,6 +53,24 @@ pub(crate) fn page(number: u32) -> Exchange {
         truncated: None,
         metadata: [("hopsFromSeed", "L")].into_iter().collect(),
         not_modified: None,
+    }
+}
+
+/// The exchange with a large body, in a file, that cannot be compressed.
+pub(crate) fn noise(exchange: Exchange, size: u32) -> Exchange {
+    let noise: Vec<u8> = (0..size)
+        .map(|n| (n.wrapping_mul(n).wrapping_mul(2_654_435_761) >> 24) as u8)
+        .collect();
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(&noise).unwrap();
+    Exchange {
+        large: Some(Box::new(LargeBody {
+            file: Arc::new(file),
+            length: noise.len() as u64,
+            payload_length: noise.len() as u64,
+            payload_digest: crate::record::digest::sha1(&noise),
+        })),
+        ..exchange
     }
 }
 

@@ -7,26 +7,32 @@ use std::fs::{File, TryLockError};
 use std::future::Future;
 use std::path::Path;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{self, Sender};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{Semaphore, oneshot};
 
 use crate::duplicates::DuplicateIndex;
 use crate::files::disk::{Disk, LocalDisk};
 use crate::files::volumes;
+use crate::files::write_folders::WriteFolders;
 use crate::record::id::RecordIds;
+use crate::ship::Shipper;
+use crate::ship::thread::{ShipSignal, ShipThread};
 use crate::write::discard::DiscardingArchive;
 use crate::write::encoder::{Companions, Encoder};
+use crate::write::event::ArchiveEvent;
 use crate::write::finish::Finisher;
 use crate::write::pack::{PackedResponse, Packer};
 use crate::write::state::WriteState;
 use crate::write::worker::{QueuedExchange, Worker};
 use crate::write::writer::{AppendBuffer, VolumeWriter};
-use crate::{Exchange, Options, Repairs, Stored, VolumeError, repair};
+use crate::{Exchange, Options, Repairs, Stored, VolumeError, forget, repair};
 
 /// Number of bytes in the queue that one semaphore permit stands for.
 const PERMIT_BYTES: u64 = 1024;
@@ -54,6 +60,13 @@ struct ArchiveInner {
     packing: Semaphore,
     /// Set in a simulation, where it replaces the queue and the threads.
     discarding: Option<DiscardingArchive>,
+    /// Wakes and ends the thread that uploads volumes.
+    ship_signal: Arc<ShipSignal>,
+    /// The thread that uploads volumes; `None` without object stores.
+    shipping: Mutex<Option<JoinHandle<()>>>,
+    /// Stops that thread.
+    ship_stop: Arc<AtomicBool>,
+    events: Mutex<Option<UnboundedReceiver<ArchiveEvent>>>,
     /// The locked `archive/` directory.
     _lock: Option<ArchiveLock>,
 }
@@ -90,7 +103,11 @@ impl Archive {
             indexes: indexes.clone(),
             duplicates,
         };
-        let repairs = repair::repair(&archive, &finisher)?;
+        forget::complete_changes(dir)?;
+        let places = options.places()?;
+        let (sender, events) = unbounded_channel();
+        let folders = WriteFolders::open(&archive, &places.folders, sender.clone())?;
+        let repairs = repair::repair(&archive, folders.unusable(), &finisher)?;
         let counter = volumes::last_counter(&archive, &indexes, options.node)?;
         let max_permits =
             (options.queue_size / PERMIT_BYTES).clamp(1, u64::from(u32::MAX >> 4)) as u32;
@@ -102,8 +119,25 @@ impl Archive {
             ids: ids.clone(),
             folder: archive.clone(),
         };
-        let (queue, threads) =
-            start_threads(&state, &archive, options, disk, finisher, counter, ids)?;
+        let ship_signal = Arc::<ShipSignal>::default();
+        let shipper = Shipper::new(dir, &options)?;
+        let ship_stop = shipper.stop.clone();
+        let shipping = if places.stores.is_empty() {
+            None
+        } else {
+            Some(start_shipping(dir, shipper, &ship_signal, sender)?)
+        };
+        let finishing = Finishing {
+            finisher,
+            signal: ship_signal.clone(),
+        };
+        let writing = Writing {
+            disk,
+            folders,
+            counter,
+            ids,
+        };
+        let (queue, threads) = start_threads(&state, &archive, options, finishing, writing)?;
         let inner = ArchiveInner {
             state,
             queue_permits: Arc::new(Semaphore::new(max_permits as usize)),
@@ -113,6 +147,10 @@ impl Archive {
             packer: Some(Arc::new(packer)),
             packing,
             discarding: None,
+            ship_signal,
+            shipping: Mutex::new(shipping),
+            ship_stop,
+            events: Mutex::new(Some(events)),
             _lock: Some(lock),
         };
         Ok((
@@ -135,6 +173,10 @@ impl Archive {
             packer: None,
             packing: Semaphore::new(1),
             discarding: Some(DiscardingArchive::new(sync)),
+            ship_signal: Arc::default(),
+            shipping: Mutex::default(),
+            ship_stop: Arc::default(),
+            events: Mutex::default(),
             _lock: None,
         };
         Self {
@@ -198,6 +240,29 @@ impl Archive {
         blocking(move || inner.stop()).await?;
         self.inner.state.ensure_not_failed()
     }
+
+    /// The events of this archive. Only the first call returns them; later calls return a closed channel.
+    pub fn events(&self) -> UnboundedReceiver<ArchiveEvent> {
+        let mut events = self
+            .inner
+            .events
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        events.take().unwrap_or_else(|| unbounded_channel().1)
+    }
+
+    /// Waits until the closed volumes are uploaded, or until no object store takes them. Call it after
+    /// [`Archive::close`]. Without object stores it returns at once.
+    pub async fn finish_uploads(&self) -> Result<(), VolumeError> {
+        let inner = self.inner.clone();
+        inner.ship_signal.end();
+        blocking(move || inner.join_shipping()).await
+    }
+
+    /// Stops the uploads after the parts that are being sent. The next crawl, or [`crate::ship()`], continues them.
+    pub fn stop_uploads(&self) {
+        self.inner.stop_shipping();
+    }
 }
 
 impl ArchiveInner {
@@ -225,6 +290,18 @@ impl ArchiveInner {
         result.map_err(|error| self.state.fail(error))
     }
 
+    fn stop_shipping(&self) {
+        self.ship_stop.store(true, Relaxed);
+        self.ship_signal.end();
+    }
+
+    fn join_shipping(&self) {
+        let thread = self.shipping.lock().expect("lock is not poisoned").take();
+        if let Some(thread) = thread {
+            let _ = thread.join();
+        }
+    }
+
     fn send(&self, queued: QueuedExchange) -> Result<(), VolumeError> {
         let queue = self.queue.lock().expect("lock is not poisoned");
         let queue = queue.as_ref().ok_or(VolumeError::Closed)?;
@@ -248,11 +325,13 @@ impl Drop for ArchiveInner {
     /// Closes the archive if it was not closed. Blocks until all queued exchanges are written.
     fn drop(&mut self) {
         self.stop();
+        self.stop_shipping();
+        self.join_shipping();
     }
 }
 
 /// Locks the directory. Without the lock, a second process would repair the volumes that the first one is writing.
-fn lock(archive: &Path) -> Result<ArchiveLock, VolumeError> {
+pub(crate) fn lock(archive: &Path) -> Result<ArchiveLock, VolumeError> {
     let fault = |source| VolumeError::from_io(archive, source);
     let directory = File::open(archive).map_err(fault)?;
     match directory.try_lock() {
@@ -266,7 +345,7 @@ fn lock(archive: &Path) -> Result<ArchiveLock, VolumeError> {
 
 /// The lock on the folder of the volumes, released on drop.
 #[derive(Debug)]
-struct ArchiveLock(File);
+pub(crate) struct ArchiveLock(File);
 
 impl Drop for ArchiveLock {
     /// Closing the file would release the lock later if another thread is starting a process: until its `exec`, the new
@@ -276,15 +355,46 @@ impl Drop for ArchiveLock {
     }
 }
 
+/// What the finisher's thread needs.
+struct Finishing {
+    finisher: Finisher,
+    signal: Arc<ShipSignal>,
+}
+
+/// What the writer's thread needs.
+struct Writing {
+    disk: Arc<dyn Disk>,
+    folders: WriteFolders,
+    /// The last counter that this node has used.
+    counter: u32,
+    ids: Arc<RecordIds>,
+}
+
+/// Starts the thread that uploads volumes.
+fn start_shipping(
+    dir: &Path,
+    shipper: Shipper,
+    signal: &Arc<ShipSignal>,
+    events: UnboundedSender<ArchiveEvent>,
+) -> Result<JoinHandle<()>, VolumeError> {
+    let work = ShipThread {
+        shipper,
+        signal: signal.clone(),
+        events,
+    };
+    let thread = std::thread::Builder::new()
+        .name("volume-ship".to_owned())
+        .spawn(move || work.run());
+    thread.map_err(|source| VolumeError::from_io(dir, source))
+}
+
 /// Starts the threads. Returns the sending end of the queue, and the handles to join.
 fn start_threads(
     state: &Arc<WriteState>,
     archive: &Path,
     options: Options,
-    disk: Arc<dyn Disk>,
-    finisher: Finisher,
-    counter: u32,
-    ids: Arc<RecordIds>,
+    Finishing { finisher, signal }: Finishing,
+    writing: Writing,
 ) -> Result<(Sender<QueuedExchange>, Vec<JoinHandle<()>>), VolumeError> {
     let (queue, exchanges) = mpsc::channel();
     let (to_writer, writes) = mpsc::channel();
@@ -301,7 +411,7 @@ fn start_threads(
         let worker = Worker {
             state: state.clone(),
             duplicates: finisher.duplicates.clone(),
-            ids: ids.clone(),
+            ids: writing.ids.clone(),
             encoder: Encoder::new(&options),
             companions: Companions {
                 request: options.request_records,
@@ -319,12 +429,12 @@ fn start_threads(
     drop(to_writer); // the writer ends when the last worker has ended
     let writer = VolumeWriter {
         state: state.clone(),
-        disk,
-        archive: archive.to_path_buf(),
+        disk: writing.disk,
+        folders: writing.folders,
         encoder: Encoder::new(&options),
         options,
-        ids,
-        counter,
+        ids: writing.ids,
+        counter: writing.counter,
         finisher: to_finisher,
         current: None,
         buffer: AppendBuffer::default(),
@@ -336,7 +446,7 @@ fn start_threads(
     let state = state.clone();
     spawn(
         "volume-finish".to_owned(),
-        Box::new(move || finisher.run(&state, &volumes)),
+        Box::new(move || finisher.run(&state, &volumes, &signal)),
     )?;
     Ok((queue, threads))
 }

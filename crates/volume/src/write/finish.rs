@@ -12,6 +12,7 @@ use std::sync::mpsc::Receiver;
 use crate::duplicates::DuplicateIndex;
 use crate::files::disk::{self, Disk, OutputFile};
 use crate::index::entry::{self, IndexEntry};
+use crate::ship::thread::ShipSignal;
 use crate::write::state::WriteState;
 use crate::{VolumeError, VolumeId};
 
@@ -36,13 +37,19 @@ pub(crate) struct Finisher {
 
 impl Finisher {
     /// Runs until the writer thread has ended.
-    pub(crate) fn run(&self, state: &WriteState, volumes: &Receiver<WrittenVolume>) {
+    pub(crate) fn run(
+        &self,
+        state: &WriteState,
+        volumes: &Receiver<WrittenVolume>,
+        signal: &ShipSignal,
+    ) {
         for volume in volumes {
             if let Err(error) = self.finish(&volume) {
                 // This is logged only at level info, because `Archive::close` returns the error.
                 tracing::info!(volume = %volume.name, %error, "volume could not be finished");
                 state.fail(error);
             }
+            signal.volume_finished();
         }
     }
 

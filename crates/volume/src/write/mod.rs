@@ -6,6 +6,7 @@
 pub(crate) mod archive;
 mod discard;
 pub(crate) mod encoder;
+pub(crate) mod event;
 pub(crate) mod finish;
 pub(crate) mod pack;
 mod state;

@@ -3,12 +3,12 @@
 //!
 //! Invariants:
 //! - The open volume ends with a complete exchange. If an append fails, the volume is truncated after the last complete
-//!   exchange.
+//!   exchange. If there is another folder, the volume is closed, and the exchanges are written to a new one there.
 //! - A volume is durable before the next one is created.
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::Duration;
@@ -18,6 +18,7 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use crate::files::disk::{Disk, OutputFile};
 use crate::files::name::{self, OPEN};
+use crate::files::write_folders::WriteFolders;
 use crate::index::entry::IndexEntry;
 use crate::record::id::RecordIds;
 use crate::record::revisit::Original;
@@ -53,7 +54,7 @@ pub(crate) type TicketedWrite = (u64, Option<Box<WriteRequest>>);
 pub(crate) struct VolumeWriter {
     pub(crate) state: Arc<WriteState>,
     pub(crate) disk: Arc<dyn Disk>,
-    pub(crate) archive: PathBuf,
+    pub(crate) folders: WriteFolders,
     pub(crate) options: Options,
     pub(crate) encoder: Encoder,
     pub(crate) ids: Arc<RecordIds>,
@@ -79,12 +80,15 @@ pub(crate) struct OpenVolume {
 #[derive(Default)]
 pub(crate) struct AppendBuffer {
     bytes: Vec<u8>,
+    /// Position of the first exchange in `bytes`. A warcinfo record may come before it.
+    first: usize,
     exchanges: Vec<BufferedExchange>,
 }
 
 struct BufferedExchange {
     entry: IndexEntry,
     stored: Stored,
+    original: Option<Arc<Original>>,
     reply: oneshot::Sender<Result<Stored, VolumeError>>,
     _permit: OwnedSemaphorePermit,
 }
@@ -147,7 +151,7 @@ impl VolumeWriter {
     /// Writes an exchange whose response record is in a temporary file.
     fn add_packed(&mut self, request: WriteRequest) {
         self.flush();
-        let Some(current) = &mut self.current else {
+        let Some(current) = &self.current else {
             let error = self.state.ensure_not_failed();
             let _ = request
                 .reply
@@ -156,53 +160,88 @@ impl VolumeWriter {
         };
         let mut single = AppendBuffer::default();
         let packed = single.push(request, current.id, current.length);
-        let written = packed.map_or(Ok(0), |packed| {
-            pack::read_blocks(&packed.file, packed.length, |block| {
-                current.output.append(block)
-            })?;
-            Ok(packed.length)
-        });
-        let result = written.and_then(|length| {
-            current.output.append(&single.bytes)?;
-            Ok(length + single.bytes.len() as u64)
-        });
-        match result {
-            Ok(length) => {
-                current.length += length;
-                single.resolve(&mut current.entries);
-                let full = current.length >= self.options.roll_size
-                    || current.entries.len() >= MAX_EXCHANGES;
-                if full {
-                    self.close_volume();
+        loop {
+            let Some(current) = &mut self.current else {
+                let error = self.state.ensure_not_failed();
+                single.fail(&error.err().unwrap_or(VolumeError::Closed));
+                return;
+            };
+            let written = packed.as_ref().map_or(Ok(0), |packed| {
+                pack::read_blocks(&packed.file, packed.length, |block| {
+                    current.output.append(block)
+                })?;
+                Ok(packed.length)
+            });
+            let result = written.and_then(|length| {
+                current.output.append(&single.bytes)?;
+                Ok(length + single.bytes.len() as u64)
+            });
+            match result {
+                Ok(length) => {
+                    current.length += length;
+                    single.resolve(current);
+                    let full = current.length >= self.options.roll_size
+                        || current.entries.len() >= MAX_EXCHANGES;
+                    if full {
+                        self.close_volume();
+                    }
+                    return;
                 }
+                Err(source) => match self.leave_folder(source) {
+                    Ok(()) => {
+                        self.flush(); // the warcinfo record
+                        if let Some(current) = &self.current {
+                            single.move_to(current.id, current.length);
+                        }
+                    }
+                    Err(error) => return single.fail(&error),
+                },
             }
-            Err(source) => self.fail_append(source, single),
         }
     }
 
-    /// After a failed append: truncates the volume after its last complete exchange, and fails the receipts.
-    fn fail_append(&mut self, source: io::Error, buffer: AppendBuffer) {
-        let Some(current) = &self.current else { return };
+    /// After a failed append: truncates the volume after its last complete exchange. If there is another folder, closes
+    /// the volume and creates one there. Otherwise the archive fails with the returned error.
+    fn leave_folder(&mut self, source: io::Error) -> Result<(), VolumeError> {
+        let Some(current) = &self.current else {
+            return Err(VolumeError::Closed);
+        };
         let torn = current.output.truncate(current.length).is_err();
-        let error = self.state.fail(VolumeError::from_io(&current.path, source));
-        if torn {
-            self.current = None; // stays `.open`; the next start repairs it
+        let error = VolumeError::from_io(&current.path, source);
+        let folder = current.path.parent().unwrap_or(&current.path).to_path_buf();
+        if torn || !self.folders.leave(&folder, &error) {
+            if torn {
+                self.current = None; // stays `.open`; the next start repairs it
+            }
+            return Err(self.state.fail(error));
         }
-        for exchange in buffer.exchanges {
-            let _ = exchange.reply.send(Err(error.clone()));
+        self.close_volume();
+        self.state.ensure_not_failed()?;
+        self.create_volume().map_err(|error| self.state.fail(error))
+    }
+
+    /// Creates the next volume, in the folder with the most free space that works.
+    fn create_volume(&mut self) -> Result<(), VolumeError> {
+        loop {
+            let folder = self.folders.next(&*self.disk);
+            match self.create_volume_in(&folder) {
+                Err(error) if self.folders.leave(&folder, &error) => {}
+                result => return result,
+            }
         }
     }
 
-    /// Creates the next volume and makes its name durable. Its warcinfo record is written with the first exchanges.
-    fn create_volume(&mut self) -> Result<(), VolumeError> {
+    /// Creates a volume and makes its name durable. Its warcinfo record is written with the first exchanges.
+    fn create_volume_in(&mut self, folder: &Path) -> Result<(), VolumeError> {
         let now_ms = Timestamp::now().as_millisecond();
         let counter = self.counter + 1;
         let id = VolumeId::new(self.options.node, counter);
         let name = name::compose(&self.options.prefix, now_ms, id, self.options.compression);
-        let path = self.archive.join(format!("{name}{OPEN}"));
+        let path = folder.join(format!("{name}{OPEN}"));
         let fault = |source| VolumeError::from_io(&path, source);
         let output = self.disk.create(&path).map_err(fault)?;
-        self.disk.sync_directory(&self.archive).map_err(fault)?;
+        self.disk.sync_directory(folder).map_err(fault)?;
+        self.folders.record(folder, &name)?;
         let (record_id, fields) = (self.ids.next(), &self.options.warcinfo);
         let warcinfo = self.encoder.warcinfo(record_id, now_ms, &name, fields);
         self.buffer.bytes.extend_from_slice(&warcinfo);
@@ -220,24 +259,31 @@ impl VolumeWriter {
         Ok(())
     }
 
-    /// Writes the buffer and resolves its receipts. If the write fails, the volume is truncated to its previous length.
+    /// Writes the buffer and resolves its receipts. If the write fails in every folder, the last volume is truncated to
+    /// its previous length.
     fn flush(&mut self) {
-        let Some(current) = &mut self.current else {
-            return;
-        };
-        if self.buffer.bytes.is_empty() {
+        loop {
+            let Some(current) = &mut self.current else {
+                return;
+            };
+            if self.buffer.bytes.is_empty() {
+                return;
+            }
+            let result = current.output.append(&self.buffer.bytes);
+            if let Err(source) = result {
+                let buffer = std::mem::take(&mut self.buffer);
+                match self.leave_folder(source) {
+                    Ok(()) => self.buffer.append_moved(buffer, self.current.as_ref()),
+                    Err(error) => return buffer.fail(&error),
+                }
+                continue;
+            }
+            current.length += self.buffer.bytes.len() as u64;
+            self.buffer.bytes.clear();
+            self.buffer.bytes.shrink_to(4 * FLUSH_SIZE);
+            self.buffer.resolve(current);
             return;
         }
-        let result = current.output.append(&self.buffer.bytes);
-        if let Err(source) = result {
-            let buffer = std::mem::take(&mut self.buffer);
-            self.fail_append(source, buffer);
-            return;
-        }
-        current.length += self.buffer.bytes.len() as u64;
-        self.buffer.bytes.clear();
-        self.buffer.bytes.shrink_to(4 * FLUSH_SIZE);
-        self.buffer.resolve(&mut current.entries);
     }
 
     /// Makes the open volume durable and passes it to the finisher.
@@ -303,8 +349,8 @@ impl AppendBuffer {
             permit,
         } = request;
         entry.offset = offset;
-        if let Some(original) = original {
-            let _ = original.position.set((volume, offset));
+        if self.exchanges.is_empty() {
+            self.first = self.bytes.len();
         }
         let packed_length = packed.as_ref().map_or(0, |packed| packed.length);
         let stored = Stored {
@@ -317,32 +363,62 @@ impl AppendBuffer {
         self.exchanges.push(BufferedExchange {
             entry,
             stored,
+            original,
             reply,
             _permit: permit,
         });
         packed
     }
 
-    /// Resolves the receipts of all exchanges, which have been written, and moves their index entries to `entries`.
-    fn resolve(&mut self, entries: &mut Vec<IndexEntry>) {
+    /// Resolves the receipts of all exchanges, which have been written, and adds their index entries to the volume.
+    fn resolve(&mut self, volume: &mut OpenVolume) {
         for exchange in self.exchanges.drain(..) {
-            entries.push(exchange.entry);
+            if let Some(original) = exchange.original {
+                let _ = original.position.set((volume.id, exchange.entry.offset));
+            }
+            volume.entries.push(exchange.entry);
             let _ = exchange.reply.send(Ok(exchange.stored)); // the receipt may have been dropped
         }
+    }
+
+    /// Fails the receipts of all exchanges.
+    fn fail(self, error: &VolumeError) {
+        for exchange in self.exchanges {
+            let _ = exchange.reply.send(Err(error.clone()));
+        }
+    }
+
+    /// Changes the locations of the exchanges: the first one begins at `offset` of another volume.
+    fn move_to(&mut self, volume: VolumeId, offset: u64) {
+        let Some(first) = self.exchanges.first().map(|first| first.entry.offset) else {
+            return;
+        };
+        for exchange in &mut self.exchanges {
+            exchange.entry.offset = exchange.entry.offset - first + offset;
+            exchange.stored.location = exchange.entry.location(volume);
+        }
+    }
+
+    /// Appends the exchanges of a buffer that could not be written to another volume.
+    fn append_moved(&mut self, mut moved: AppendBuffer, volume: Option<&OpenVolume>) {
+        let Some(volume) = volume else { return };
+        moved.move_to(volume.id, volume.length + self.bytes.len() as u64);
+        self.first = self.bytes.len();
+        self.bytes.extend_from_slice(&moved.bytes[moved.first..]);
+        self.exchanges = moved.exchanges;
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::io::Write as _;
     use std::path::Path;
     use std::sync::Arc;
     use std::sync::atomic::Ordering;
 
     use crate::files::disk::faulty::FaultyDisk;
-    use crate::tests::sample::{folder, page, runtime, small_options};
-    use crate::{Archive, Exchange, LargeBody, Stored, VolumeError, check};
+    use crate::tests::sample::{folder, noise, page, runtime, small_options};
+    use crate::{Archive, Stored, VolumeError, check};
 
     /// Appends pages one after the other until the disk is full.
     async fn fill(folder: &Path, disk: &FaultyDisk) -> (Archive, Vec<Stored>) {
@@ -406,21 +482,7 @@ mod tests {
             let (archive, _) =
                 Archive::open_on(folder.path(), small_options(), Arc::new(disk.clone())).unwrap();
             archive.append(page(1)).await.unwrap().await.unwrap();
-            let noise: Vec<u8> = (0..3_000_000_u32)
-                .map(|n| (n.wrapping_mul(n).wrapping_mul(2_654_435_761) >> 24) as u8)
-                .collect();
-            let mut file = tempfile::tempfile().unwrap();
-            file.write_all(&noise).unwrap();
-            let small = page(2);
-            let large = Exchange {
-                large: Some(Box::new(LargeBody {
-                    file: Arc::new(file),
-                    length: noise.len() as u64,
-                    payload_length: noise.len() as u64,
-                    payload_digest: crate::record::digest::sha1(&noise),
-                })),
-                ..small
-            };
+            let large = noise(page(2), 3_000_000);
             let receipt = archive.append(large).await.unwrap();
             assert!(matches!(receipt.await, Err(VolumeError::DiskFull { .. })));
             disk.free.store(1 << 30, Ordering::SeqCst);

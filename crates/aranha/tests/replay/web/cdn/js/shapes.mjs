@@ -1,0 +1,1 @@
+export { star } from "./star.mjs";

@@ -1,0 +1,1 @@
+export const star = new URL("../img/star.svg", import.meta.url);

@@ -1,0 +1,1 @@
+const part = "A worker with a part.";

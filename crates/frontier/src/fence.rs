@@ -1,0 +1,252 @@
+//! The fence: until when a node of a crawl on many machines may send requests.
+//!
+//! A node that does not renew its registration is declared dead, and other nodes visit its sites. Before that, its last
+//! request must have ended. So a node stops in three steps, each an eighth of the time to live or more before the next:
+//! 1. At [`Term::deadline`] it sends no further request and breaks off those that are under way ([`Fence::enter`],
+//!    [`Fence::close`]).
+//! 2. Some time later a timer of the kernel ends the process, unless [`Fence::close`] was told that no request is under way.
+//!    So a process that was stopped sends nothing when it continues.
+//! 3. At its expiry on the clock of the database, other nodes may declare it dead.
+//!
+//! The deadline is counted from before the renewal was asked for, on `CLOCK_BOOTTIME`, which runs while the machine
+//! sleeps. So it does not depend on the clocks of other machines.
+
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+use tokio::sync::{Notify, watch};
+
+use crate::kill_timer::KillTimer;
+
+/// Shares of the time to live that deadline and timer are earlier than the expiry.
+const DEADLINE_MARGIN: u32 = 4;
+const TIMER_MARGIN: u32 = 8;
+
+/// Milliseconds since the machine was started, including the time in which it slept.
+pub fn boot_time() -> i64 {
+    let time = clock_gettime(ClockId::Boottime);
+    time.tv_sec * 1000 + time.tv_nsec / 1_000_000
+}
+
+/// The right of a node to send requests.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Term {
+    /// Number of the node. It changes when the node was declared dead and has registered again.
+    pub node: u64,
+    /// The time until which requests may be sent, on the clock of [`boot_time`].
+    pub deadline: i64,
+}
+
+impl Term {
+    /// Time from now to the deadline; zero if it has passed.
+    pub fn remaining(&self) -> Duration {
+        Duration::from_millis(self.deadline.saturating_sub(boot_time()).max(0) as u64)
+    }
+}
+
+/// Whether a node may send requests.
+#[derive(Debug)]
+pub struct Fence {
+    term: watch::Sender<Term>,
+    /// Requests that have passed the fence and have not ended.
+    under_way: AtomicUsize,
+    /// Notified when no request is under way any more.
+    idle: Notify,
+    /// `None` until the caller guards the process.
+    timer: Mutex<Option<KillTimer>>,
+}
+
+/// A request under way. Dropping it ends the request.
+#[derive(Debug)]
+pub struct Pass<'a>(&'a Fence);
+
+impl Drop for Pass<'_> {
+    fn drop(&mut self) {
+        if self.0.under_way.fetch_sub(1, SeqCst) == 1 {
+            self.0.idle.notify_one();
+        }
+    }
+}
+
+impl Fence {
+    pub(crate) fn new() -> Fence {
+        Fence {
+            term: watch::Sender::new(Term::default()),
+            under_way: AtomicUsize::new(0),
+            idle: Notify::new(),
+            timer: Mutex::new(None),
+        }
+    }
+
+    /// From now on, end this process if it is stopped past its deadline. Call this before the first request.
+    pub fn guard_process(&self) -> io::Result<()> {
+        let timer = KillTimer::new()?;
+        *self.timer.lock().unwrap_or_else(PoisonError::into_inner) = Some(timer);
+        Ok(())
+    }
+
+    /// The current term.
+    pub fn term(&self) -> Term {
+        *self.term.borrow()
+    }
+
+    /// Notified when the term changes.
+    pub fn watch(&self) -> watch::Receiver<Term> {
+        self.term.subscribe()
+    }
+
+    /// Begin a request of a visit whose lease is held by this node number. `Err`: the current term, which belongs to another
+    /// number or is over.
+    pub fn enter(&self, node: u64) -> Result<Pass<'_>, Term> {
+        // The order matters: `close` looks at the time first, and then whether a request is under way.
+        self.under_way.fetch_add(1, SeqCst);
+        let pass = Pass(self);
+        let term = self.term();
+        if term.node == node && boot_time() < term.deadline {
+            return Ok(pass);
+        }
+        Err(term)
+    }
+
+    /// Call this after the deadline, when requests were broken off. If none is under way, the process is no longer ended
+    /// by the timer. Returns false if some are.
+    pub fn close(&self) -> io::Result<bool> {
+        let timer = self.timer.lock().unwrap_or_else(PoisonError::into_inner);
+        // A renewal may have come meanwhile. It holds the lock of the timer too.
+        if boot_time() < self.term().deadline {
+            return Ok(true);
+        }
+        if self.under_way.load(SeqCst) > 0 {
+            return Ok(false);
+        }
+        if let Some(timer) = &*timer {
+            timer.clear()?;
+        }
+        Ok(true)
+    }
+
+    /// Waits until no request is under way, or a request has ended since the last wait. Only one caller may wait.
+    pub async fn idle(&self) {
+        self.idle.notified().await;
+    }
+
+    /// The node was registered or renewed. `asked`: the time before the database was asked.
+    pub(crate) fn renew(&self, node: u64, asked: i64, ttl: Duration) -> io::Result<()> {
+        let until = |margin: u32| asked + ttl.saturating_sub(ttl / margin).as_millis() as i64;
+        let timer = self.timer.lock().unwrap_or_else(PoisonError::into_inner);
+        if until(DEADLINE_MARGIN) <= boot_time() {
+            return Ok(());
+        }
+        if let Some(timer) = &*timer {
+            // If this process was stopped since the comparison, the timer ends it, which is safe.
+            timer.set(until(TIMER_MARGIN))?;
+        }
+        self.term.send_replace(Term {
+            node,
+            deadline: until(DEADLINE_MARGIN),
+        });
+        Ok(())
+    }
+
+    /// The node has left the crawl, and sends nothing any more.
+    pub(crate) fn end(&self) {
+        self.term.send_replace(Term::default());
+        *self.timer.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt as _;
+    use std::process::{Command, Stdio};
+
+    use rustix::process::{Pid, Signal, getpid, kill_process};
+
+    use super::*;
+
+    #[test]
+    fn requests_pass_until_the_deadline_of_their_node() {
+        let fence = Fence::new();
+        fence.enter(0).expect_err("not registered");
+        let minute = Duration::from_mins(1);
+        fence.renew(7, boot_time(), minute).expect("renews");
+        let pass = fence.enter(7).expect("in time");
+        assert_eq!(fence.enter(6).expect_err("another node").node, 7);
+        // Three quarters of the time to live.
+        let remaining = fence.term().remaining();
+        assert!(remaining <= minute * 3 / 4 && remaining > minute / 2);
+        assert_eq!(fence.under_way.load(SeqCst), 1);
+        drop(pass);
+        assert_eq!(fence.under_way.load(SeqCst), 0);
+    }
+
+    /// The answer to a renewal may arrive when the time that it grants is over, because the process was stopped.
+    #[test]
+    fn a_renewal_that_is_too_old_grants_nothing() {
+        let fence = Fence::new();
+        let ttl = Duration::from_secs(8);
+        fence.renew(7, boot_time() - 6001, ttl).expect("ignored");
+        fence.enter(7).expect_err("the deadline has passed");
+        fence.renew(7, boot_time() - 3000, ttl).expect("renews");
+        fence.enter(7).expect("in time");
+    }
+
+    #[test]
+    fn the_timer_is_cleared_when_no_request_is_under_way() {
+        let fence = Fence::new();
+        fence.guard_process().expect("creates a timer");
+        let ttl = Duration::from_secs(8);
+        fence.renew(7, boot_time() - 5800, ttl).expect("renews");
+        let pass = fence.enter(7).expect("in time");
+        std::thread::sleep(fence.term().remaining() + Duration::from_millis(1));
+        assert!(!fence.close().expect("looks"), "a request is under way");
+        drop(pass);
+        assert!(fence.close().expect("clears"));
+        // The timer would have ended the tests.
+        std::thread::sleep(Duration::from_millis(1100));
+    }
+
+    #[test]
+    fn a_process_that_is_stopped_past_its_deadline_is_ended() {
+        const CHILD: &str = "ARANHA_TEST_STOPPED_PROCESS";
+        if std::env::var_os(CHILD).is_some() {
+            let fence = Fence::new();
+            fence.guard_process().expect("creates a timer");
+            let ttl = Duration::from_secs(8);
+            fence.renew(7, boot_time() - 5500, ttl).expect("renews");
+            let pass = fence.enter(7);
+            println!("before: {}", pass.is_ok());
+            kill_process(getpid(), Signal::STOP).expect("stops");
+            // Another thread may take the signal, and stop this one a little later.
+            std::thread::sleep(Duration::from_millis(300));
+            println!("after");
+            return;
+        }
+        let mut child = Command::new(std::env::current_exe().expect("a path"))
+            .args(["--nocapture", "--exact"])
+            .arg("fence::tests::a_process_that_is_stopped_past_its_deadline_is_ended")
+            .env(CHILD, "1")
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("starts");
+        let pid = Pid::from_child(&child);
+        // Without a timer the child would stay stopped. It is continued after the time of the timer.
+        for _ in 0..50 {
+            if child.try_wait().expect("asks").is_some() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        let _ = kill_process(pid, Signal::CONT);
+        let output = child.wait_with_output().expect("ends");
+        assert_eq!(output.status.signal(), Some(Signal::KILL.as_raw()));
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(
+            text.contains("before: true") && !text.contains("after"),
+            "{text}"
+        );
+    }
+}
