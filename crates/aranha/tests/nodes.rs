@@ -200,10 +200,7 @@ async fn one_node_finds_what_the_embedded_engine_finds() {
             vec!["status", "--json"],
             vec!["sites", "pages", "fetches", "outcomes", "bytes", "seeds"],
         ),
-        (
-            vec!["why", &seeds[0], "--json"],
-            vec!["url", "known", "site"],
-        ),
+        (vec!["why", &seeds[0], "--json"], vec!["url", "known"]),
         (
             vec!["history", &seeds[0], "--json"],
             vec!["status", "digest"],
