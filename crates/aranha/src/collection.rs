@@ -53,6 +53,8 @@ pub(crate) fn has_other_files(path: &Path) -> bool {
         "archive",
         "indexes",
         "link-rules.toml",
+        "node.toml",
+        "lock",
     ];
     std::fs::read_dir(path).is_ok_and(|entries| {
         entries.flatten().any(|entry| {

@@ -6,13 +6,15 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use aranha_engine::{Collection as Folder, Config, LinkRules};
+use aranha_frontier::shared::{BLACKLIST, LINK_RULES};
 use aranha_frontier::{Blocked, BlockedBy, Explanation, View};
 use aranha_url::{CanonUrl, Canonicaliser, Scope};
 
 use crate::error::CommandError;
 use crate::forgotten::{self, ForgottenEntry};
+use crate::frontier_access::{self, Opened};
+use crate::session;
 use crate::shared_args::{CollectionArg, SiteArg};
-use crate::{session, settings};
 
 /// A collection opened for reading.
 pub(crate) struct CollectionReader {
@@ -27,9 +29,8 @@ pub(crate) struct CollectionReader {
 
 impl CollectionReader {
     pub(crate) fn open(collection: &CollectionArg) -> Result<Self, CommandError> {
-        session::check_frontier(&collection.folder)?;
-        let view = View::open(&collection.folder)?;
-        let config = settings::of_collection(collection)?;
+        let Opened { config, view } = frontier_access::configuration(collection)?;
+        let view = frontier_access::view(collection, view, &config)?;
         let literal = Canonicaliser::new(config.url.literal());
         let canon = Canonicaliser::new(config.url.clone());
         Ok(Self {
@@ -49,7 +50,9 @@ impl CollectionReader {
     /// The configuration with the rules for links of the last crawl, which may have had flags.
     pub(crate) fn last_config(&self) -> Config {
         let mut config = self.config.clone();
-        if let Some(rules) = LinkRules::load(&Folder::at(&self.folder).link_rules()) {
+        let path = Folder::at(&self.folder).link_rules();
+        let shared = || LinkRules::parse(&self.view.text(LINK_RULES).ok()??.text);
+        if let Some(rules) = LinkRules::load(&path).or_else(shared) {
             rules.apply(&mut config);
         }
         config
@@ -72,8 +75,14 @@ impl CollectionReader {
         Ok(scope)
     }
 
-    /// Adds the collection's own black list, `blacklist.txt`, to a scope.
+    /// Adds the collection's own black list, `blacklist.txt`, to a scope; the list in the frontier if nodes share it.
     fn apply_blacklist(&self, scope: &mut Scope) -> Result<(), CommandError> {
+        if let Some(list) = self.view.text(BLACKLIST)? {
+            return scope.block(&list.text).map_err(|error| {
+                CommandError::failed(format!("the black list of the crawl: {error}"))
+                    .hint("remove the entry with `aranha unblock`")
+            });
+        }
         let path = Folder::at(&self.folder).blacklist();
         let lines = match std::fs::read_to_string(&path) {
             Ok(lines) => lines,

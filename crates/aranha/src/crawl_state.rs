@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use aranha_engine::{Collection, Progress, Status};
+use aranha_frontier::{NodeEntry, NodeState};
 use aranha_units::{calendar, duration};
 use serde_json::{Value, json};
 
 use crate::collection_reader::CollectionReader;
 use crate::display::grouped;
+use crate::error::CommandError;
 use crate::output::counted;
 
 /// The state of the running or last crawl.
@@ -16,6 +18,8 @@ pub(crate) struct CrawlState {
     process: Option<u32>,
     /// The state that the running or last crawl wrote.
     progress: Option<Progress>,
+    /// The nodes of the crawl that are at work; `None` if the frontier is in the folder.
+    nodes: Option<Vec<NodeEntry>>,
 }
 
 /// What a running crawl waits for, if it waits.
@@ -43,13 +47,24 @@ impl WaitsFor {
 }
 
 impl CrawlState {
-    pub(crate) fn read(collection: &CollectionReader) -> Self {
+    pub(crate) fn read(collection: &CollectionReader) -> Result<Self, CommandError> {
+        let nodes = if collection.view.is_shared() {
+            let mut nodes = collection.view.nodes()?;
+            nodes.retain(|node| matches!(node.state, NodeState::Alive | NodeState::Draining));
+            Some(nodes)
+        } else {
+            None
+        };
         let process = collection.view.writer();
         let path = Collection::at(&collection.folder).progress();
         let progress = Progress::read(&path)
             // A process that is not a crawl, such as `aranha seed add`, writes no state.
             .filter(|progress| process.is_none_or(|process| process == progress.process));
-        Self { process, progress }
+        Ok(Self {
+            process,
+            progress,
+            nodes,
+        })
     }
 
     fn waits_for(&self) -> Option<WaitsFor> {
@@ -69,6 +84,9 @@ impl CrawlState {
 
     /// The state in one line. `folder` is the collection as typed.
     pub(crate) fn line(&self, status: &Status, now: i64, folder: &str) -> String {
+        if let Some(nodes) = &self.nodes {
+            return nodes_line(nodes);
+        }
         match (self.process, &self.progress) {
             (Some(process), Some(progress)) => self.running(process, progress, status, now),
             (Some(process), None) => format!("process {process} is writing to the collection"),
@@ -114,6 +132,9 @@ impl CrawlState {
     }
 
     pub(crate) fn json(&self, now: i64) -> Value {
+        if let Some(nodes) = &self.nodes {
+            return nodes_json(nodes);
+        }
         let running = self.process.is_some();
         let progress = self.progress.as_ref();
         let end = progress.map(|progress| if running { now } else { progress.time });
@@ -131,6 +152,36 @@ impl CrawlState {
             "waits_for": self.waits_for().map(WaitsFor::name),
         })
     }
+}
+
+fn nodes_line(nodes: &[NodeEntry]) -> String {
+    if nodes.is_empty() {
+        return "not running: no node is at work".to_owned();
+    }
+    let rate: f64 = nodes.iter().map(|node| node.pages_per_second).sum();
+    let sites = nodes.iter().map(|node| node.leases).sum();
+    format!(
+        "running on {}: {rate:.1} pages/s; visits {} (aranha nodes lists the nodes)",
+        counted(nodes.len() as u64, "node"),
+        counted(sites, "site")
+    )
+}
+
+fn nodes_json(nodes: &[NodeEntry]) -> Value {
+    let started = nodes.iter().map(|node| node.since).min();
+    json!({
+        "running": !nodes.is_empty(),
+        "nodes": nodes.len(),
+        "process": null,
+        "started": started.map(calendar::rfc3339),
+        "ended": null,
+        "reason": null,
+        "killed": false,
+        "seconds": null,
+        "waits_for": null,
+        "pages": nodes.iter().map(|node| node.pages).sum::<u64>(),
+        "pages_per_second": nodes.iter().map(|node| node.pages_per_second).sum::<f64>(),
+    })
 }
 
 /// The time between two unix milliseconds, in whole seconds.

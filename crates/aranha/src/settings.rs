@@ -37,16 +37,6 @@ pub(crate) fn load(layers: &Layers) -> Result<(Config, Origins), CommandError> {
     Ok((config, origins))
 }
 
-/// The configuration in the collection's `aranha.toml`, without flags; the defaults if there is no such file.
-pub(crate) fn of_collection(collection: &CollectionArg) -> Result<Config, CommandError> {
-    let files = collection.configuration().into_iter().collect();
-    let layers = Layers {
-        files,
-        ..Layers::default()
-    };
-    Ok(load(&layers)?.0)
-}
-
 /// The flags that set configuration values.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Settings {
@@ -169,12 +159,23 @@ pub(crate) struct Settings {
     #[arg(long, value_name = "FOLDER-or-URL", value_parser = volumes, help_heading = "Archive")]
     pub(crate) volumes: Vec<String>,
 
+    /// The value of `--frontier`, which belongs to the arguments that name the collection.
+    #[arg(skip)]
+    frontier: Option<String>,
     /// Leave out `--continuous` and `--log`, which apply to one crawl only.
     #[arg(skip)]
     permanent_only: bool,
 }
 
 impl Settings {
+    /// These settings with the flag `--frontier` of the collection.
+    pub(crate) fn with_frontier_of(&self, collection: &CollectionArg) -> Self {
+        Self {
+            frontier: collection.frontier.clone(),
+            ..self.clone()
+        }
+    }
+
     /// All layers above the defaults. `collection` is the configuration file of the collection, if there is one.
     ///
     /// `--accept`, `--reject` and `--keep` add to the filters of a collection.
@@ -182,6 +183,7 @@ impl Settings {
         let exists = collection.is_some();
         let mut layers = Layers {
             profile: self.profile.clone(),
+            shared: None,
             files: collection.into_iter().chain(self.config.clone()).collect(),
             flags: FlagValues::default(),
             environment: ProxyVariables::read(|name| std::env::var(name).ok()),
@@ -268,6 +270,7 @@ impl Settings {
             Value::Table(pairs.map(|(origin, text)| (origin, text.into())).collect())
         });
         for (flag, key, value) in [
+            ("--frontier", "frontier.url", text(&self.frontier)),
             ("--scope", "crawl.scope", text(&self.scope)),
             ("--tld", "crawl.tlds", list(&self.tld)),
             ("--depth", "crawl.depth", self.depth.clone()),

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use aranha_engine::Collection;
+use aranha_engine::config::Layers;
 use clap::Args;
 
 use crate::point_in_time::PointInTime;
@@ -10,6 +11,9 @@ use crate::point_in_time::PointInTime;
 /// Help text of `--collection`.
 const COLLECTION: &str =
     "Folder of the collection; the environment variable ARANHA_COLLECTION sets another default";
+/// Help text of `--frontier`.
+const FRONTIER: &str = "Frontier that several nodes share: postgres://USER@HOST/DATABASE?schema=NAME, or @FILE or $NAME to read \
+     this address from a file or an environment variable. The folder remembers it";
 /// Help text of `--collection` for commands that create the folder; set with [`clap::Command::mut_arg`].
 pub(crate) const CREATED_IF_MISSING: &str = "Folder of the collection; created if it does not exist. ARANHA_COLLECTION sets another default";
 
@@ -25,6 +29,9 @@ pub(crate) struct CollectionArg {
         help = COLLECTION
     )]
     pub(crate) folder: PathBuf,
+    /// The shared frontier, as typed.
+    #[arg(long = "frontier", value_name = "URL", help = FRONTIER)]
+    pub(crate) frontier: Option<String>,
 }
 
 /// The folder that a command uses without `-c`: the value of `ARANHA_COLLECTION` if it is set, else the current folder
@@ -38,6 +45,18 @@ fn default_folder() -> PathBuf {
 }
 
 impl CollectionArg {
+    /// The layers of the configuration in the collection: its file, and the flag `--frontier`.
+    pub(crate) fn layers(&self) -> Layers {
+        let mut layers = Layers {
+            files: self.configuration().into_iter().collect(),
+            ..Layers::default()
+        };
+        if let Some(url) = &self.frontier {
+            layers.flags.set("--frontier", "frontier.url", url.clone());
+        }
+        layers
+    }
+
     /// The configuration file in the collection, if there is one.
     pub(crate) fn configuration(&self) -> Option<PathBuf> {
         Some(self.folder.join("aranha.toml")).filter(|path| path.exists())

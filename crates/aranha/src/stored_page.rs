@@ -7,6 +7,7 @@ use aranha_volume::{ArchiveReader, WarcRecord};
 
 use crate::collection_reader::CollectionReader;
 use crate::error::CommandError;
+use crate::own_volumes::OwnVolumes;
 use crate::page_history::{self, ResponseKind};
 use crate::point_in_time::PointInTime;
 use crate::shared_args::VersionArgs;
@@ -77,8 +78,16 @@ impl CollectionReader {
                 self.folder.display()
             ))
         };
-        let reader =
-            ArchiveReader::open(&self.folder).map_err(|error| damaged(error.to_string()))?;
+        let own = OwnVolumes::of(&self.folder, &self.view)?;
+        let sources = page_history::content_sources(records, index);
+        let mut places = sources
+            .iter()
+            .filter_map(|record| own.elsewhere(record.location?.volume));
+        let elsewhere: Option<String> = places.next();
+        let reader = match (ArchiveReader::open(&self.folder), &elsewhere) {
+            (Err(_), Some(place)) => return Err(stored_elsewhere(url, place)),
+            (reader, _) => reader.map_err(|error| damaged(error.to_string()))?,
+        };
         let mut fault = None;
         for record in page_history::content_sources(records, index) {
             let Some(place) = record.location else {
@@ -92,6 +101,9 @@ impl CollectionReader {
                 Ok(stored) => return Ok((record.clone(), stored)),
                 Err(error) => fault = fault.or(Some(error.to_string())),
             }
+        }
+        if let Some(place) = elsewhere {
+            return Err(stored_elsewhere(url, &place));
         }
         Err(damaged(fault.unwrap_or_else(|| {
             format!(
@@ -143,6 +155,12 @@ impl CollectionReader {
             self.folder.display()
         )
     }
+}
+
+/// The error for a page whose bytes another node has.
+fn stored_elsewhere(url: &CanonUrl, place: &str) -> CommandError {
+    CommandError::failed(format!("{url} is {place}"))
+        .hint("run the command on that machine, with -c and that folder")
 }
 
 /// Parses a stored response.

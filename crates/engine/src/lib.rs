@@ -46,14 +46,17 @@ mod visit;
 mod world;
 
 pub use aranha_fetch::is_private_host;
-pub use blocking::blacklist_watch::{append as add_to_blacklist, remove as remove_from_blacklist};
+pub use blocking::blacklist_watch::{
+    append as add_to_blacklist, remove as remove_from_blacklist,
+    with_entries as with_blacklist_entries, without_entries as without_blacklist_entries,
+};
 pub use clock::Clock;
 pub use collection::Collection;
 pub use collection::files::{append_lines, replace as replace_file};
 pub use config::Config;
 pub use limits::load::Caps;
 pub use node::stop::{CrawlLimit, Reason, Stop};
-pub use node::{EngineError, Node, Summary};
+pub use node::{EngineError, Node, Role, Summary};
 pub use reread::LinkRules;
 pub use signals::{Signal, Source, signal};
 pub use status::collection_status::Status;

@@ -136,6 +136,17 @@ impl SharedScope {
         Ok(())
     }
 
+    /// Replaces the scope by `scope` with the entries of the collection's black list, because entries were removed from it.
+    pub(crate) fn replace(&self, mut scope: Scope) -> Result<(), BlacklistWatchError> {
+        let entries = self.blacklist.read()?;
+        let added = scope.block(&entries);
+        added.map_err(|error| self.blacklist.entry_error(error))?;
+        let mut present = self.write();
+        *present = scope;
+        self.blacklist.raise_generation();
+        Ok(())
+    }
+
     /// Reads the collection's black list if it has changed, and adds its entries to the scope and to the fetcher's
     /// address guard. Returns true if the file was read.
     pub(crate) fn reload_blacklist(&self, fetcher: &Fetcher) -> Result<bool, BlacklistWatchError> {

@@ -48,6 +48,34 @@ pub enum FrontierError {
         /// The error of the database driver.
         source: DatabaseError,
     },
+    /// The database was written by an older version of aranha, and this call only reads.
+    #[error("{} has layout {found}, this aranha reads layout {needed}", place.display())]
+    Older {
+        /// The database.
+        place: PathBuf,
+        /// Layout version of the database.
+        found: i64,
+        /// Layout version that this program reads.
+        needed: i64,
+    },
+    /// The database server does not let this program in.
+    #[error("{}: {source}", place.display())]
+    Refused {
+        /// The database.
+        place: PathBuf,
+        /// Why.
+        refusal: Refusal,
+        /// The error of the database driver.
+        source: DatabaseError,
+    },
+    /// The folder stores volumes of another crawl.
+    #[error("the folder `{}` belongs to another crawl than that of {frontier}", path.display())]
+    OtherFrontier {
+        /// The folder.
+        path: PathBuf,
+        /// The address of the frontier.
+        frontier: String,
+    },
     /// The database cannot be reached, or it refuses all work for now. The same call may succeed later.
     #[error("{} is away: {source}", place.display())]
     Away {
@@ -78,6 +106,17 @@ pub enum FrontierError {
     },
 }
 
+/// Why a database server does not let a program in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refusal {
+    /// The name of the role or the password is wrong or missing.
+    Login,
+    /// The role lacks a right.
+    Rights,
+    /// There is no database with this name.
+    NoDatabase,
+}
+
 /// What the caller should do after an error.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ErrorClass {
@@ -96,6 +135,9 @@ impl FrontierError {
             | FrontierError::File { .. }
             | FrontierError::Missing { .. }
             | FrontierError::Newer { .. }
+            | FrontierError::Older { .. }
+            | FrontierError::Refused { .. }
+            | FrontierError::OtherFrontier { .. }
             | FrontierError::Database { .. }
             | FrontierError::Full { .. }
             | FrontierError::Damaged { .. } => ErrorClass::Final,

@@ -84,6 +84,7 @@ pub mod codec;
 pub mod embedded;
 pub mod error;
 pub mod fence;
+mod frontier_url;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod gate;
@@ -100,28 +101,31 @@ pub mod record;
 pub mod retry;
 pub mod seed_settings;
 pub mod seen;
+pub mod shared;
 mod sites;
 pub mod status;
 mod store_error;
 #[cfg(test)]
 mod suite;
 
+use std::collections::HashSet;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use aranha_url::{CanonUrl, SiteKey};
+use aranha_url::{CanonUrl, PathKey, SiteKey};
 
 pub use blocked::{Blocked, BlockedBy};
 pub use embedded::Embedded;
-pub use error::{ErrorClass, FrontierError, LeaseLost};
+pub use error::{ErrorClass, FrontierError, LeaseLost, Refusal};
 pub use fence::{Fence, Pass, Term};
+pub use frontier_url::FrontierUrl;
 pub use gate::{GateClaim, LeaseGate};
 pub use hop::{EmbedCount, Hop};
 pub use options::{External, Options};
 pub use outcome::Outcome;
 pub use past::{Claim, Claimed, Past};
-pub use postgres::{NodeSettings, Postgres};
+pub use postgres::{NodeSettings, Postgres, Unlocked};
 pub use reader::{FrontierReader, PageEntry, PageFilter, QueuedPage, View};
 pub use record::{
     Absent, Addresses, CheckIn, CheckedIn, Counters, Flags, Language, Lease, Location,
@@ -131,6 +135,7 @@ pub use record::{
 pub use retry::Retry;
 pub use seed_settings::{SeedSettings, SiteSettings};
 pub use seen::Seen;
+pub use shared::{FolderEntry, News, NodeEntry, NodeReport, NodeState, SharedCrawl, SharedText};
 pub use status::{
     Explanation, FrontierStatus, LeaseEntry, PageTotals, ProblemSite, SiteEntry, SiteState,
     SiteTotals, Waiting,
@@ -146,6 +151,11 @@ pub trait Frontier: Send {
     /// needs to make the same call again.
     fn may_be_away(&self) -> bool {
         false
+    }
+
+    /// What this node shares with the other nodes of its crawl; `None` for a frontier of one machine.
+    fn shared(&mut self) -> Option<&mut dyn SharedCrawl> {
+        None
     }
 
     /// Until when this node may send requests; `None` for a frontier of one machine, whose node always may.
@@ -325,6 +335,26 @@ pub trait Frontier: Send {
     /// Undo [`Frontier::block`] and [`Then::Block`], and reset the counters by which the site was recognised as a trap.
     /// Returns false if the site was not blocked.
     fn unblock(&mut self, now: i64, site: &str) -> Result<bool, FrontierError>;
+
+    /// Let pages of a site be fetched again, unconditionally and as soon as possible. Returns the number of pages found; 0
+    /// if another node is visiting the site.
+    fn refetch(
+        &mut self,
+        now: i64,
+        site: &str,
+        pages: &HashSet<PathKey>,
+    ) -> Result<u64, FrontierError>;
+
+    /// Add the records of pages that the site does not know, oldest first, and queue these pages, because their links are
+    /// unknown too. `origin`: of the site, if it is unknown. Returns the number of pages; 0 if the site is being visited or is
+    /// blocked.
+    fn adopt(
+        &mut self,
+        now: i64,
+        site: &str,
+        origin: &str,
+        records: &[PageRecord],
+    ) -> Result<u64, FrontierError>;
 
     /// Write gathered links to link runs, and start and complete merges of link runs, for about `budget`. Call it
     /// between check-ins. Returns true if work is left or a merge is running. With `Duration::MAX` it waits until

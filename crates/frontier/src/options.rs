@@ -5,6 +5,8 @@ use std::time::Duration;
 use aranha_units::{duration, size};
 use serde::{Deserialize, Serialize};
 
+use crate::FrontierUrl;
+
 /// Policy for links to other sites (F5; Viuva Negra 5.3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -23,11 +25,17 @@ pub enum External {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
+    /// Address of a frontier that several nodes share: `postgres://USER@HOST/DATABASE?schema=NAME`. Empty: the frontier is in
+    /// the folder of the collection.
+    pub url: FrontierUrl,
     /// Name of this node, for people; empty for the name of the machine.
     pub node: String,
     /// Time without renewal after which a lease expires and the site can be leased again.
     #[serde(with = "duration")]
     pub lease: Duration,
+    /// Time without a sign of life after which a node of a shared frontier counts as dead, and its sites are given to others.
+    #[serde(with = "duration")]
+    pub node_timeout: Duration,
     /// Maximum number of pages in a window, for each concurrent request of the visit.
     pub window: usize,
     /// Policy for links to other sites.
@@ -48,8 +56,10 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Options {
         Options {
+            url: FrontierUrl::Unset,
             node: String::new(),
             lease: Duration::from_mins(5),
+            node_timeout: Duration::from_mins(1),
             window: 256,
             external_links: External::DeepLink,
             run_links: 1_000_000,

@@ -4,9 +4,10 @@
 
 use aranha_url::CanonUrl;
 
+use crate::shared::SharedReader;
 use crate::{
-    Explanation, FrontierError, FrontierStatus, Outcome, PageRecord, Pending, ProblemSite,
-    SiteEntry, SiteFacts, SiteSettings,
+    Explanation, FolderEntry, FrontierError, FrontierStatus, NodeEntry, Outcome, PageRecord,
+    Pending, ProblemSite, SharedText, SiteEntry, SiteFacts, SiteSettings,
 };
 
 /// Selects the page records of a listing.
@@ -111,6 +112,8 @@ pub trait FrontierReader {
 /// An open reader of any engine. The methods are described at [`FrontierReader`].
 pub struct View {
     reader: Box<dyn FrontierReader>,
+    /// `None` for a frontier of one machine.
+    shared: Option<Box<dyn SharedReader>>,
 }
 
 impl std::fmt::Debug for View {
@@ -124,7 +127,45 @@ impl View {
     pub fn of(reader: impl FrontierReader + 'static) -> View {
         View {
             reader: Box::new(reader),
+            shared: None,
         }
+    }
+
+    /// A view of this reader, and of what the nodes of its crawl share.
+    pub(crate) fn of_shared(
+        reader: impl FrontierReader + 'static,
+        shared: impl SharedReader + 'static,
+    ) -> View {
+        View {
+            reader: Box::new(reader),
+            shared: Some(Box::new(shared)),
+        }
+    }
+
+    /// Whether several nodes can share this frontier.
+    pub fn is_shared(&self) -> bool {
+        self.shared.is_some()
+    }
+
+    /// The nodes of the crawl: all that are alive, and the last one of each folder. None in a frontier of one machine.
+    pub fn nodes(&self) -> Result<Vec<NodeEntry>, FrontierError> {
+        self.shared
+            .as_ref()
+            .map_or(Ok(Vec::new()), |shared| shared.nodes())
+    }
+
+    /// The folders in which the nodes of the crawl store volumes. None in a frontier of one machine.
+    pub fn folders(&self) -> Result<Vec<FolderEntry>, FrontierError> {
+        self.shared
+            .as_ref()
+            .map_or(Ok(Vec::new()), |shared| shared.folders())
+    }
+
+    /// The text with this name that all nodes share ([`crate::shared`]).
+    pub fn text(&self, name: &str) -> Result<Option<SharedText>, FrontierError> {
+        self.shared
+            .as_ref()
+            .map_or(Ok(None), |shared| shared.text(name))
     }
 
     /// See [`FrontierReader::writer`].

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use tokio_postgres::error::SqlState;
 
 use crate::FrontierError;
+use crate::error::Refusal;
 
 #[derive(Debug)]
 pub(crate) enum StoreError {
@@ -25,8 +26,17 @@ pub(crate) enum StoreError {
         found: i64,
         known: i64,
     },
+    /// The layout of the database, and the one that a reader needs.
+    Older {
+        found: i64,
+        needed: i64,
+    },
     /// A database without tables.
     Empty,
+    /// The folder stores volumes of another crawl.
+    OtherCrawl(PathBuf),
+    /// Another process uses the folder.
+    Locked(PathBuf, u32),
 }
 
 impl From<rusqlite::Error> for StoreError {
@@ -67,6 +77,15 @@ impl StoreError {
     /// A block that cannot be decoded, or a row that is missing.
     pub(crate) fn damaged(what: &str, id: i64) -> StoreError {
         StoreError::Damaged(format!("{what} {id}"))
+    }
+
+    /// The error of a lock that was not taken.
+    pub(crate) fn of_lock(error: FrontierError) -> StoreError {
+        match error {
+            FrontierError::Locked { path, pid } => StoreError::Locked(path, pid),
+            FrontierError::File { path, source } => StoreError::File(path, source),
+            other => StoreError::Damaged(other.to_string()),
+        }
     }
 
     /// For `map_err`: adds the path to an I/O error.
@@ -113,9 +132,26 @@ impl StoreError {
             StoreError::Postgres(source) if source.code() == Some(&SqlState::DISK_FULL) => {
                 FrontierError::Full { place }
             }
-            StoreError::Postgres(source) => FrontierError::Database {
+            StoreError::Postgres(source) => match refusal(&source) {
+                Some(refusal) => FrontierError::Refused {
+                    place,
+                    refusal,
+                    source: sentence(&source).into(),
+                },
+                None => FrontierError::Database {
+                    place,
+                    source: sentence(&source).into(),
+                },
+            },
+            StoreError::OtherCrawl(path) => FrontierError::OtherFrontier {
+                path,
+                frontier: place.display().to_string(),
+            },
+            StoreError::Locked(path, pid) => FrontierError::Locked { path, pid },
+            StoreError::Older { found, needed } => FrontierError::Older {
                 place,
-                source: sentence(&source).into(),
+                found,
+                needed,
             },
             StoreError::Empty => FrontierError::Missing {
                 path: place.parent().unwrap_or(&place).to_owned(),
@@ -152,6 +188,29 @@ fn is_away(error: &tokio_postgres::Error) -> bool {
         &SqlState::TOO_MANY_CONNECTIONS,
     ];
     passing.contains(&code) || code.code().starts_with("08")
+}
+
+/// Why PostgreSQL does not let this program in, if that is the error.
+fn refusal(error: &tokio_postgres::Error) -> Option<Refusal> {
+    let logins = [
+        &SqlState::INVALID_PASSWORD,
+        &SqlState::INVALID_AUTHORIZATION_SPECIFICATION,
+    ];
+    let Some(code) = error.code() else {
+        // The driver has no code for a server that wants a password when there is none.
+        let cause = std::error::Error::source(error).map(ToString::to_string);
+        let is_missing = cause.is_some_and(|cause| cause.contains("password missing"));
+        return is_missing.then_some(Refusal::Login);
+    };
+    if logins.contains(&code) {
+        Some(Refusal::Login)
+    } else if *code == SqlState::INSUFFICIENT_PRIVILEGE {
+        Some(Refusal::Rights)
+    } else if *code == SqlState::INVALID_CATALOG_NAME {
+        Some(Refusal::NoDatabase)
+    } else {
+        None
+    }
 }
 
 /// The error of PostgreSQL with its cause. By itself it only says `db error`.

@@ -16,9 +16,6 @@ use aranha_frontier::{
 };
 use aranha_url::{CanonUrl, Canonicaliser, PathKey, UrlRules};
 
-#[path = "../src/postgres/cluster.rs"]
-mod cluster;
-
 /// Environment variable with the place of the frontier, for the child process: a folder, or the address of a database.
 const PLACE: &str = "ARANHA_CRASH_FRONTIER";
 
@@ -42,7 +39,7 @@ fn open(place: &str) -> Box<dyn Frontier> {
 
 fn view(place: &str) -> View {
     let view = if is_database(place) {
-        View::connect(place)
+        View::connect(place, None)
     } else {
         View::open(Path::new(place))
     };
@@ -244,7 +241,7 @@ fn acknowledged_check_ins_survive_a_kill_on_postgres() {
     if std::env::var(PLACE).is_ok() {
         return;
     }
-    kill_and_look(&cluster::new_address());
+    kill_and_look(&aranha_test_database::new_address());
 }
 
 fn kill_and_look(place: &str) {

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use aranha_frontier::{
     CheckIn, CheckedIn, Claim, Claimed, Embedded, Explanation, Frontier, FrontierError,
-    FrontierStatus, Lease, LeaseLost, Outside, ProblemSite, RecordBatch, RecordCursor,
+    FrontierStatus, Lease, LeaseLost, Outside, PageRecord, ProblemSite, RecordBatch, RecordCursor,
     Rediscovered, Seed, Seeded, SiteFacts, SiteSettings, VisitOrder,
 };
-use aranha_url::{CanonUrl, SiteKey};
+use aranha_url::{CanonUrl, PathKey, SiteKey};
 
 use crate::wait_audit::{CheckedOutSite, WaitAudit};
 
@@ -175,6 +175,25 @@ impl Frontier for AuditedFrontier {
 
     fn unblock(&mut self, now: i64, site: &str) -> Result<bool, FrontierError> {
         self.inner.unblock(now, site)
+    }
+
+    fn refetch(
+        &mut self,
+        now: i64,
+        site: &str,
+        pages: &HashSet<PathKey>,
+    ) -> Result<u64, FrontierError> {
+        self.inner.refetch(now, site, pages)
+    }
+
+    fn adopt(
+        &mut self,
+        now: i64,
+        site: &str,
+        origin: &str,
+        records: &[PageRecord],
+    ) -> Result<u64, FrontierError> {
+        self.inner.adopt(now, site, origin, records)
     }
 
     fn tidy(&mut self, now: i64, budget: Duration) -> Result<bool, FrontierError> {

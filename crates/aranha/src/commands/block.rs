@@ -1,21 +1,23 @@
 //! `aranha block` and `aranha unblock`: block and unblock sites, domains, URLs and addresses, also during a crawl (D7,
 //! U11).
 //!
-//! Both edit the collection's own black list, `blacklist.txt`. A running crawl reloads it when it changes.
+//! Both edit the collection's own black list, `blacklist.txt`, which a running crawl reloads when it changes; or the list in
+//! the frontier that several nodes share, which each of them copies.
 
 use std::io::ErrorKind;
 use std::path::Path;
 
-use aranha_engine::Clock;
-use aranha_frontier::{Embedded, Frontier, Options, SiteState};
+use aranha_engine::{Clock, Collection as Folder};
+use aranha_frontier::shared::BLACKLIST;
+use aranha_frontier::{Frontier, SiteState};
 use aranha_url::{Blacklist, CanonUrl, Canonicaliser, Filter, FilterError, blacklist};
 use clap::Args;
 use serde_json::json;
 
-use crate::collection;
 use crate::collection_reader::CollectionReader;
 use crate::display::grouped;
 use crate::error::{CommandError, ExitStatus};
+use crate::frontier_access;
 use crate::output::{Output, counted, message};
 use crate::shared_args::{CollectionArg, JsonObjectArg};
 
@@ -58,7 +60,7 @@ pub(crate) struct Unblock {
 
 /// Adds entries to the black list.
 pub(crate) fn block(arguments: &Block) -> Result<ExitStatus, CommandError> {
-    let folder = collection::existing(&arguments.collection.folder)?;
+    let opened = frontier_access::require_existing(&arguments.collection)?;
     let reason = arguments.reason.replace(char::is_control, " ");
     let entries: Vec<&str> = arguments.entries.iter().map(|entry| entry.trim()).collect();
     for entry in &entries {
@@ -76,29 +78,56 @@ pub(crate) fn block(arguments: &Block) -> Result<ExitStatus, CommandError> {
         return Err(CommandError::usage(format!("`{entry}` is {problem}"))
             .hint("write a host, domain, URL, IP address, range or filter: example.org, example.org:8080, *.example.org, 192.0.2.0/24, 'path:/calendar/*'"));
     }
-    let path = folder.blacklist();
+    let count = counted_entries(arguments.entries.len() as u64);
+    if let Some(mut frontier) = frontier_access::shared_writer(&opened.config)? {
+        let add = |text: &str| {
+            Some(aranha_engine::with_blacklist_entries(
+                text, &entries, &reason,
+            ))
+        };
+        change_shared_list(&mut frontier, add)?;
+        message(format_args!(
+            "{count} added to the black list of the crawl; all nodes apply the change within two seconds"
+        ));
+        return Ok(ExitStatus::Done);
+    }
+    let path = Folder::at(&arguments.collection.folder).blacklist();
     let written = aranha_engine::add_to_blacklist(&path, &entries, &reason);
     written.map_err(|error| cannot_write(&path, &error))?;
     message(format_args!(
-        "{} added to the black list of `{}`; a running crawl applies the change within a second",
-        counted_entries(arguments.entries.len() as u64),
+        "{count} added to the black list of `{}`; a running crawl applies the change within a second",
         arguments.collection.folder.display()
     ));
     Ok(ExitStatus::Done)
 }
 
+/// Changes the black list that the nodes of a crawl share.
+fn change_shared_list(
+    frontier: &mut dyn Frontier,
+    mut change: impl FnMut(&str) -> Option<String>,
+) -> Result<(), CommandError> {
+    if let Some(shared) = frontier.shared() {
+        shared.change_text(BLACKLIST, &mut change)?;
+    }
+    Ok(())
+}
+
 /// Removes entries from the black list, and unblocks the sites that they name.
 pub(crate) fn unblock(arguments: &Unblock) -> Result<ExitStatus, CommandError> {
-    let folder = collection::existing(&arguments.collection.folder)?;
+    let opened = frontier_access::require_existing(&arguments.collection)?;
     let collection = CollectionReader::open(&arguments.collection)?;
-    let mut frontier = Embedded::open(&arguments.collection.folder, Options::default())?;
+    let mut frontier = frontier_access::writer(&arguments.collection, &opened.config)?;
     let mut wanted: Vec<EntryMatcher> = arguments
         .entries
         .iter()
         .map(|entry| EntryMatcher::new(&collection.canon, entry))
         .collect();
-    let path = folder.blacklist();
+    let path = Folder::at(&arguments.collection.folder).blacklist();
     let list = match std::fs::read_to_string(&path) {
+        _ if collection.view.is_shared() => {
+            let list = collection.view.text(BLACKLIST)?;
+            list.map(|list| list.text).unwrap_or_default()
+        }
         Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
         list => list.map_err(|error| {
             CommandError::failed(format!("cannot read {}: {error}", path.display()))
@@ -114,8 +143,18 @@ pub(crate) fn unblock(arguments: &Unblock) -> Result<ExitStatus, CommandError> {
             find(&mut wanted, |named| named.key == line.key)
         })
         .collect();
-    let removed = aranha_engine::remove_from_blacklist(&path, &lines)
-        .map_err(|error| cannot_write(&path, &error))?;
+    let removed = if collection.view.is_shared() {
+        let mut removed = 0;
+        change_shared_list(frontier.as_mut(), |text| {
+            let (rest, count) = aranha_engine::without_blacklist_entries(text, &lines);
+            removed = count;
+            (count > 0).then_some(rest)
+        })?;
+        removed
+    } else {
+        aranha_engine::remove_from_blacklist(&path, &lines)
+            .map_err(|error| cannot_write(&path, &error))?
+    };
     let mut sites = Vec::new();
     collection.view.sites(|site| {
         let is_wanted = |named: &EntryMatcher| named.covers(&site.site);

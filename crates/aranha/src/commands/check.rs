@@ -9,6 +9,7 @@ use crate::collection_reader::CollectionReader;
 use crate::display::grouped;
 use crate::error::{CommandError, ExitStatus};
 use crate::output::{Output, counted, message};
+use crate::own_volumes::OwnVolumes;
 use crate::progress_line::ProgressLine;
 use crate::repair;
 use crate::shared_args::{CollectionArg, JsonObjectArg};
@@ -44,6 +45,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     };
     let collection = CollectionReader::open(&arguments.collection)?;
     let mut line = ProgressLine::new();
+    let is_node = collection.view.is_shared();
+    if is_node && !collection.folder.join("archive").exists() {
+        return Err(CommandError::usage(format!(
+            "`{}` has no archive",
+            collection.folder.display()
+        ))
+        .hint("name the folder of a node with -c; check verifies the volumes in it"));
+    }
     let report = aranha_volume::check(&collection.folder, |progress| {
         line.show(|| format!("{} records verified", grouped(progress.records)));
     })
@@ -62,11 +71,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
         })
         .collect();
     check_link_runs(&collection, &mut faults)?;
-    let pages = check_locations(&collection, &mut faults)?;
+    let (pages, elsewhere) = check_locations(&collection, &mut faults)?;
     let mut output = Output::new();
     if arguments.output.json {
         let mut value = json!({"volumes": report.files, "records": report.records, "bytes": report.bytes,
                                "pages": pages, "faults": faults});
+        if is_node {
+            value["pages_elsewhere"] = json!(elsewhere);
+        }
         if let Some(repaired) = &repaired {
             value["repaired"] = repaired.json();
         }
@@ -88,6 +100,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
             } else {
                 counted(faults.len() as u64, "fault")
             }
+        ));
+    }
+    if elsewhere > 0 && !arguments.output.json {
+        message(format_args!(
+            "{} in the folders of other nodes, not verified",
+            counted(elsewhere, "page")
         ));
     }
     output.finish()?;
@@ -128,11 +146,13 @@ fn check_link_runs(
 }
 
 /// Verifies invariant 4: the content of every recorded page is in the archive, at the location that its record names.
-/// Returns the number of records verified.
+/// Returns the number of records verified, and the number of those that other nodes have.
 fn check_locations(
     collection: &CollectionReader,
     faults: &mut Vec<String>,
-) -> Result<u64, CommandError> {
+) -> Result<(u64, u64), CommandError> {
+    let own = OwnVolumes::of(&collection.folder, &collection.view)?;
+    let mut elsewhere = 0;
     let reader = ArchiveReader::open(&collection.folder).map_err(|error| unreadable(&error))?;
     let mut count = 0;
     let filter = PageFilter {
@@ -143,6 +163,10 @@ fn check_locations(
         let Some(place) = entry.record.location else {
             return true;
         };
+        if !own.contains(place.volume) {
+            elsewhere += 1;
+            return true;
+        }
         count += 1;
         match reader.read(place) {
             Err(error) => faults.push(format!("{}: {error}", entry.url())),
@@ -159,5 +183,5 @@ fn check_locations(
         true
     };
     collection.view.pages(&filter, look)?;
-    Ok(count)
+    Ok((count, elsewhere))
 }

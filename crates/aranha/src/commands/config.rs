@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use crate::error::{CommandError, ExitStatus};
+use crate::frontier_access;
 use crate::output::Output;
 use crate::settings::{self, Settings};
 use crate::shared_args::{CollectionArg, JsonObjectArg};
@@ -75,7 +76,9 @@ pub(crate) fn run(command: Command) -> Result<ExitStatus, CommandError> {
 }
 
 fn print(show: &Show, output: &mut Output) -> Result<(), CommandError> {
-    let layers = show.settings.layers(show.collection.configuration());
+    let settings = show.settings.with_frontier_of(&show.collection);
+    let mut layers = settings.layers(show.collection.configuration());
+    frontier_access::add_shared_settings(&mut layers, &show.collection)?;
     let (config, origins) = settings::load(&layers)?;
     if !show.output.json {
         return output.text(&config.show(&origins));

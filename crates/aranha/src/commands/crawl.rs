@@ -2,13 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use aranha_engine::Config;
 use aranha_engine::config::{Origin, Origins, ProxySetting, Secrets};
+use aranha_engine::{Config, Role};
+use aranha_frontier::View;
 use aranha_url::Canonicaliser;
 use clap::Args;
 
 use crate::display::OutputMode;
 use crate::error::{CommandError, ExitStatus};
+use crate::frontier_access;
 use crate::input;
 use crate::session::{self, Again, Session};
 use crate::settings::{self, Settings};
@@ -22,6 +24,10 @@ Examples:
   aranha crawl -i seeds.txt -c national --tld pt --scope any --time 8h
   aranha crawl https://example.org/guide/ --scope prefix --reject 'ext:zip'
   aranha crawl http://localhost:8000 --profile mysite --allow-private
+  aranha crawl -i seeds.txt -c lead --frontier postgres://crawl@db.example.org/national --scope any --tld pt
+
+With --frontier, other machines can join the crawl (aranha node). It ends when the whole crawl has nothing left to do; \
+limits such as --pages, --time and --size are for this process.
 
 Ctrl-C saves the state and stops the crawl; the same command continues it. Exit status: 0 if the crawl \
 finished or reached a limit, 3 if a full disk or an unusable proxy stopped it, 4 if no seed could be fetched, 130 if it was \
@@ -57,8 +63,15 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     let file = arguments.collection.configuration();
-    let (config, sources) = settings::load(&arguments.settings.layers(file.clone()))?;
-    let (lasting, origins) = settings::load(&arguments.settings.lasting().layers(file.clone()))?;
+    let LoadedSettings {
+        config,
+        origins: sources,
+        lasting,
+        shared,
+        secret_keys,
+        view,
+        ..
+    } = load_settings(&arguments.settings, &arguments.collection)?;
     let changed_config = match file {
         Some(file) if arguments.settings.has_filters() => add_filters(&file, &arguments.settings)?,
         _ => None,
@@ -73,32 +86,90 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
         }
     }
     session::check_private(&config, &seeds)?;
-    require_contact(&config)?;
-    check_source_addresses(&config)?;
+    check_config(&config)?;
     let mode = OutputMode::choose(arguments.json, arguments.quiet);
     print_proxies(&config, &sources, mode);
-    let secrets = Secrets::load(&config.fetch);
-    secrets.map_err(|problem| {
-        CommandError::usage(problem)
-            .hint("see \"Headers, logins and cookies\" in docs/configuration.md")
-    })?;
     let session = Session {
         command: "crawl",
         folder: &arguments.collection.folder,
-        saved_config: lasting.show_own(&origins),
-        secret_keys: lasting.secret_keys(&origins),
+        role: Role::Crawl,
+        saved_config: lasting,
+        shared_config: config.frontier.url.is_set().then_some(shared),
+        secret_keys,
         changed_config,
+        has_crawl: view.is_some(),
         config,
         seeds,
         seed_settings,
         again: again(arguments),
         mode,
     };
+    run_session(session)
+}
+
+/// Runs a session in a runtime of its own.
+pub(crate) fn run_session(session: Session<'_>) -> Result<ExitStatus, CommandError> {
     let runtime = runtime()?;
     let result = runtime.block_on(session.run());
     // Does not wait for page readers that never return.
     runtime.shutdown_background();
     result
+}
+
+/// The settings of a process that crawls.
+pub(crate) struct LoadedSettings {
+    pub(crate) config: Config,
+    origins: Origins,
+    /// The text of `aranha.toml` in a new collection.
+    lasting: String,
+    /// The text of `aranha.toml` in the folder of a new node: without what comes from the frontier.
+    pub(crate) node_settings: String,
+    /// The text of the settings that all nodes share.
+    shared: String,
+    /// Keys whose secrets are not stored.
+    pub(crate) secret_keys: Vec<String>,
+    /// A view of the frontier if it is shared and has tables.
+    pub(crate) view: Option<View>,
+}
+
+/// Reads all layers of the settings.
+pub(crate) fn load_settings(
+    settings: &Settings,
+    collection: &CollectionArg,
+) -> Result<LoadedSettings, CommandError> {
+    let file = collection.configuration();
+    let settings = settings.with_frontier_of(collection);
+    let mut layers = settings.layers(file.clone());
+    let view = frontier_access::add_shared_settings(&mut layers, collection)?;
+    let (config, origins) = settings::load(&layers)?;
+    let mut lasting_layers = settings.lasting().layers(file);
+    let (node, node_origins) = settings::load(&lasting_layers)?;
+    lasting_layers.shared = layers.shared;
+    let (lasting, lasting_origins) = settings::load(&lasting_layers)?;
+    let mut secret_keys = lasting.secret_keys(&lasting_origins);
+    if lasting.frontier.url.has_password() {
+        secret_keys.push("frontier.url".to_owned());
+    }
+    Ok(LoadedSettings {
+        config,
+        origins,
+        lasting: lasting.show_own(&lasting_origins),
+        node_settings: node.show_own(&node_origins),
+        shared: lasting.show_shared(&lasting_origins),
+        secret_keys,
+        view,
+    })
+}
+
+/// Requires what must hold before a process crawls.
+pub(crate) fn check_config(config: &Config) -> Result<(), CommandError> {
+    require_contact(config)?;
+    check_source_addresses(config)?;
+    let secrets = Secrets::load(&config.fetch);
+    secrets.map(drop).map_err(|problem| {
+        CommandError::usage(problem)
+            .hint("see \"Headers, logins and cookies\" in docs/configuration.md")
+    })
 }
 
 fn again(arguments: &Arguments) -> Option<Again> {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use aranha_engine::config::{FlagValues, Layers};
-use aranha_engine::{Clock, Collection};
+use aranha_engine::{Clock, Collection, Role};
 use aranha_frontier::View;
 use aranha_lab::{Lab, Plan};
 use aranha_units::duration;
@@ -89,7 +89,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
         let session = Session {
             folder: &folder,
             command: "demo",
+            role: Role::Crawl,
             saved_config: config.show_own(&origins),
+            shared_config: None,
+            has_crawl: false,
             changed_config: None,
             secret_keys: Vec::new(),
             config,

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use aranha_engine::{Clock, Collection, Event, Notice};
-use aranha_frontier::{Embedded, PageFilter, PageRecord};
+use aranha_frontier::{Embedded, Frontier as _, PageFilter, PageRecord};
 use aranha_url::{CanonUrl, PathKey};
 use aranha_volume::{Archive, ForgetRequest, Forgotten, Location, VolumeError};
 use clap::Args;

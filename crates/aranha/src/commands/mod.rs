@@ -4,11 +4,13 @@ mod block;
 mod cat;
 mod changes;
 mod check;
+mod clean;
 mod completions;
 mod config;
 mod crawl;
 mod demo;
 mod diff;
+mod drain;
 mod export;
 mod export_links;
 mod forget;
@@ -17,6 +19,8 @@ mod lab;
 mod links;
 mod listen;
 mod man;
+mod node;
+mod nodes;
 mod pages;
 mod robots;
 mod seed;
@@ -26,6 +30,7 @@ mod sites;
 mod squid;
 mod status;
 mod text;
+mod unlock;
 mod url;
 mod why;
 
@@ -38,6 +43,7 @@ use crate::error::{CommandError, ExitStatus};
 pub(crate) enum Command {
     Demo(demo::Arguments),
     Crawl(Box<crawl::Arguments>),
+    Node(Box<node::Arguments>),
     #[command(subcommand)]
     Seed(seed::Command),
     Status(status::Arguments),
@@ -53,6 +59,10 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Export(export::Command),
     Check(check::Arguments),
+    Clean(clean::Arguments),
+    Nodes(nodes::Arguments),
+    Drain(drain::Arguments),
+    Unlock(unlock::Arguments),
     Ship(ship::Arguments),
     Block(block::Block),
     Unblock(block::Unblock),
@@ -75,6 +85,7 @@ pub(crate) fn run(command: Command) -> Result<ExitStatus, CommandError> {
     match command {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Crawl(arguments) => crawl::run(&arguments),
+        Command::Node(arguments) => node::run(&arguments),
         Command::Seed(command) => seed::run(command),
         Command::Status(arguments) => status::run(&arguments),
         Command::Why(arguments) => why::run(&arguments),
@@ -88,6 +99,10 @@ pub(crate) fn run(command: Command) -> Result<ExitStatus, CommandError> {
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Export(command) => export::run(&command),
         Command::Check(arguments) => check::run(&arguments),
+        Command::Clean(arguments) => clean::run(&arguments),
+        Command::Nodes(arguments) => nodes::run(&arguments),
+        Command::Drain(arguments) => drain::run(&arguments),
+        Command::Unlock(arguments) => unlock::run(&arguments),
         Command::Ship(arguments) => ship::run(&arguments),
         Command::Block(arguments) => block::block(&arguments),
         Command::Unblock(arguments) => block::unblock(&arguments),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use aranha_engine::{Clock, Signal, Source};
-use aranha_frontier::{Claim, Embedded, Frontier, FrontierError, Hop, Outside, Seed};
+use aranha_frontier::{Claim, FrontierError, Hop, Outside, Seed};
 use aranha_units::duration;
 use aranha_url::{CanonUrl, Canonicaliser, SiteKey};
 use clap::{Args, Subcommand};
@@ -14,10 +14,11 @@ use crate::collection;
 use crate::commands::seed_list;
 use crate::display::grouped;
 use crate::error::{CommandError, ExitStatus};
+use crate::frontier_access::{self, Opened};
 use crate::output::{Output, counted, message};
 use crate::session::seed_settings::{self, Change, SettingsChange};
 use crate::shared_args::{CREATED_IF_MISSING, CollectionArg, JsonObjectArg};
-use crate::{input, session, settings};
+use crate::{input, session};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -128,7 +129,7 @@ fn add_seeds(
     options: SeedOptions,
     json: bool,
 ) -> Result<ExitStatus, CommandError> {
-    let config = settings::of_collection(collection)?;
+    let Opened { config, .. } = frontier_access::configuration(collection)?;
     let canon = Canonicaliser::new(config.url.clone());
     let mut urls = Vec::with_capacity(texts.len());
     let mut changes = Vec::new();
@@ -161,10 +162,12 @@ fn add_seeds(
         );
     }
     warn_about_short_intervals(&changes, config.revisit.every);
-    session::check_frontier(&collection.folder)?;
-    collection::create(&collection.folder)?;
     let now = Clock::new().now();
-    let mut frontier = match Embedded::open(&collection.folder, config.frontier) {
+    if !config.frontier.url.is_set() {
+        session::check_frontier(&collection.folder)?;
+        collection::create(&collection.folder)?;
+    }
+    let mut frontier = match frontier_access::open_writer(collection, &config)? {
         Err(FrontierError::Locked { .. })
             if options.now && changes.iter().all(|(_, change)| change.is_empty()) =>
         {
@@ -173,7 +176,7 @@ fn add_seeds(
         opened => opened?,
     };
     let seeds: Vec<_> = urls.iter().map(Seed::of).collect();
-    let settings = seed_settings::store(&mut frontier, now, &changes)?;
+    let settings = seed_settings::store(frontier.as_mut(), now, &changes)?;
     let seeded = frontier.seed(now, &seeds)?;
     if options.now {
         let claims: Vec<_> = urls.iter().map(|url| claim(url, now)).collect();

@@ -7,6 +7,7 @@ use serde_json::json;
 use crate::collection;
 use crate::display::about;
 use crate::error::{CommandError, ExitStatus};
+use crate::frontier_access;
 use crate::output::{Output, counted, message};
 use crate::settings;
 use crate::shared_args::{CollectionArg, JsonObjectArg};
@@ -35,7 +36,9 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     let folder = &arguments.collection.folder;
     collection::existing(folder)?;
-    let mut options = settings::of_collection(&arguments.collection)?.volume;
+    let mut options = frontier_access::configuration(&arguments.collection)?
+        .config
+        .volume;
     if !arguments.volumes.is_empty() {
         options.stores.clone_from(&arguments.volumes);
     }

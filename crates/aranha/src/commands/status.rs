@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     } else {
         let now = Clock::new().now();
         let status = collection.view.status(now)?.into();
-        let crawl = CrawlState::read(&collection);
+        let crawl = CrawlState::read(&collection)?;
         if arguments.json {
             let mut value = serde_json::to_value(&status).expect("a status is valid JSON");
             value["crawl"] = crawl.json(now);

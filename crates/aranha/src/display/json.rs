@@ -150,7 +150,9 @@ fn old_notice(notice: &Notice) -> Value {
         | Notice::VisitFailed { .. }
         | Notice::PageFailed { .. }
         | Notice::RulesWidened { .. }
-        | Notice::PagesReadAgain { .. } => Value::Null,
+        | Notice::PagesReadAgain { .. }
+        | Notice::Draining
+        | Notice::SettingsChanged => Value::Null,
     }
 }
 

@@ -213,6 +213,7 @@ fn sentence(reason: &Reason) -> String {
         Reason::Finished => "Finished".to_owned(),
         Reason::Limit(limit) => format!("Stopped at the limit of {limit}"),
         Reason::Interrupted => "Interrupted".to_owned(),
+        Reason::Drained => "Drained".to_owned(),
         Reason::DiskFull(_) => "Stopped by a full disk".to_owned(),
         Reason::Proxy(_) => "Stopped by the proxy".to_owned(),
         Reason::Failed(_) => "Failed".to_owned(),

@@ -7,10 +7,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use aranha_engine::config::NoIndex;
 use aranha_engine::{Clock, Config, Source, probe_path};
 use aranha_frontier::{
     Embedded, Flags, Frontier as _, Hop, Language, Outcome, PageRecord, Seed, VisitOrder,
 };
+use aranha_page::Page;
+use aranha_robots::Directives;
 use aranha_url::{Base, CanonUrl, Canonicaliser};
 use aranha_volume::{ArchiveReader, Location, WarcRecord};
 use data_encoding::BASE32;
@@ -20,7 +23,7 @@ use crate::error::CommandError;
 use crate::stored_page::{self, MAX_DECODED_BODY};
 
 /// The records of one volume by the name of the site, with the origin of the newest record.
-type Sites = BTreeMap<String, (String, Vec<PageRecord>)>;
+pub(crate) type Sites = BTreeMap<String, (String, Vec<PageRecord>)>;
 
 /// Fills an empty frontier. Returns the number of pages.
 pub(super) fn rebuild(
@@ -28,11 +31,40 @@ pub(super) fn rebuild(
     config: &Config,
     frontier: &mut Embedded,
 ) -> Result<u64, CommandError> {
+    let mut seeds = Vec::new();
+    each_volume(folder, config, &|_| true, |sites, found_seeds| {
+        seeds.extend(found_seeds);
+        for (site, (origin, records)) in sites {
+            frontier.restore(&site, &origin, &records)?;
+        }
+        Ok(())
+    })?;
+    let now = Clock::new().now();
+    frontier.seed(now, &seeds)?;
+    let order = VisitOrder {
+        source: Source::User as u8,
+        unconditional: true,
+        max_age: 0,
+    };
+    frontier.make_all_due(now, &order)?;
+    // The user did not give this order, so `--again` must not continue it.
+    frontier.end_order()?;
+    Ok(frontier.status(now)?.pages.known)
+}
+
+/// Makes page records of the stored responses, and calls `use_sites` for each volume with these records and the seeds among
+/// them. `is_wanted` selects responses by their location.
+pub(crate) fn each_volume(
+    folder: &Path,
+    config: &Config,
+    is_wanted: &dyn Fn(Location) -> bool,
+    mut use_sites: impl FnMut(Sites, Vec<Seed>) -> Result<(), CommandError>,
+) -> Result<(), CommandError> {
     let reader = ArchiveReader::open(folder).map_err(|error| volume_error(&error))?;
     let canon = Canonicaliser::new(config.url.literal());
-    let mut seeds = Vec::new();
     for volume in reader.volumes().map_err(|error| volume_error(&error))? {
         let mut sites = Sites::new();
+        let mut seeds = Vec::new();
         // The metadata record of a page follows its response. Only pages of the frontier have one.
         let mut response: Option<(String, CanonUrl, Location, WarcRecord)> = None;
         let read = reader.for_each_record(&volume, |location, record| match record.kind() {
@@ -45,6 +77,7 @@ pub(super) fn rebuild(
                 let of = record.header("WARC-Concurrent-To");
                 if let Some((id, url, location, stored)) = response.take()
                     && of == Some(id.as_str())
+                    && is_wanted(location)
                     && url.path() != probe_path(url.site_key())
                 {
                     let metadata = Metadata::read(record);
@@ -61,21 +94,9 @@ pub(super) fn rebuild(
             _ => {}
         });
         read.map_err(|error| volume_error(&error))?;
-        for (site, (origin, records)) in sites {
-            frontier.restore(&site, &origin, &records)?;
-        }
+        use_sites(sites, seeds)?;
     }
-    let now = Clock::new().now();
-    frontier.seed(now, &seeds)?;
-    let order = VisitOrder {
-        source: Source::User as u8,
-        unconditional: true,
-        max_age: 0,
-    };
-    frontier.make_all_due(now, &order)?;
-    // The user did not give this order, so `--again` must not continue it.
-    frontier.end_order()?;
-    Ok(frontier.status(now)?.pages.known)
+    Ok(())
 }
 
 /// The fields of a page's metadata record.
@@ -107,6 +128,26 @@ impl Metadata {
     }
 }
 
+/// What the page asks of robots. Without these flags, its links would be followed when stored pages are read again.
+fn robots_flags(stored: &WarcRecord, page: &Page, config: &Config) -> Flags {
+    let product = &config.crawl.product;
+    let mut directives = Directives::default();
+    for (name, content) in &page.robots {
+        directives |= Directives::meta(name, content, product);
+    }
+    for value in stored.http_headers("x-robots-tag") {
+        directives |= Directives::header(&value, product);
+    }
+    let mut flags = Flags::default();
+    if directives.noindex && config.crawl.noindex != NoIndex::Store {
+        flags = flags.with(Flags::NOINDEX);
+    }
+    if directives.nofollow {
+        flags = flags.with(Flags::NOFOLLOW);
+    }
+    flags
+}
+
 /// Makes the record of a page from its stored response.
 fn page_record(
     url: &CanonUrl,
@@ -125,7 +166,10 @@ fn page_record(
         .http_header("location")
         .filter(|_| (300..400).contains(&status));
     let target = target.and_then(|href| canon.join(&Base::of(url), &href).ok());
-    let is_truncated = stored.header("WARC-Truncated").is_some();
+    let mut flags = robots_flags(stored, &page, config);
+    if stored.header("WARC-Truncated").is_some() {
+        flags = flags.with(Flags::TRUNCATED);
+    }
     PageRecord {
         path: url.path().to_owned(),
         key: url.path_key(),
@@ -152,11 +196,7 @@ fn page_record(
         },
         via: metadata.via,
         redirect: target.map(CanonUrl::into_string),
-        flags: if is_truncated {
-            Flags::TRUNCATED
-        } else {
-            Flags::default()
-        },
+        flags,
         next: None,
         past: None,
     }

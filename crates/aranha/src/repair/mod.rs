@@ -4,22 +4,23 @@
 //! closed; missing or wrong indexes are rebuilt; pages whose stored response cannot be read are queued for an
 //! unconditional fetch. No volume is changed, and no page is requested.
 
-mod frontier;
+pub(crate) mod frontier;
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use aranha_engine::{Clock, Collection, Config};
-use aranha_frontier::{Embedded, PageEntry, PageFilter, View};
+use aranha_frontier::{Embedded, Frontier as _, PageEntry, PageFilter, View};
 use aranha_url::PathKey;
 use aranha_volume::{Archive, ArchiveReader, VolumeError};
 use serde_json::{Value, json};
 
 use crate::collection;
 use crate::error::CommandError;
+use crate::frontier_access::{self, Opened};
 use crate::output::{counted, message};
+use crate::own_volumes::OwnVolumes;
 use crate::session::{self, has_frontier};
-use crate::settings;
 use crate::shared_args::CollectionArg;
 
 /// What a repair has done.
@@ -74,8 +75,13 @@ impl Repaired {
 /// Repairs a collection. No crawl may be running.
 pub(crate) fn repair(argument: &CollectionArg) -> Result<Repaired, CommandError> {
     let folder = &argument.folder;
-    let config = settings::of_collection(argument)?;
+    let Opened { config, view } = frontier_access::configuration(argument)?;
     let mut repaired = Repaired::default();
+    if config.frontier.url.is_set() {
+        let view = view.ok_or_else(|| frontier_access::no_crawl(&config))?;
+        repair_node(folder, &config, &view, &mut repaired)?;
+        return Ok(repaired);
+    }
     let is_lost = !has_frontier(folder) && session::check_frontier(folder).is_err();
     if is_lost {
         move_link_runs(folder)?;
@@ -90,11 +96,30 @@ pub(crate) fn repair(argument: &CollectionArg) -> Result<Repaired, CommandError>
         repaired.restored_pages = Some(frontier::rebuild(folder, &config, &mut frontier)?);
     } else {
         let now = Clock::new().now();
-        for (site, pages) in lost_pages(folder)? {
+        for (site, pages) in lost_pages(folder, &View::open(folder)?)? {
             repaired.lost_pages += frontier.refetch(now, &site, &pages)?;
         }
     }
     Ok(repaired)
+}
+
+/// Repairs the folder of a node. The frontier is shared, and only pages that this folder should hold can be lost.
+fn repair_node(
+    folder: &Path,
+    config: &Config,
+    view: &View,
+    repaired: &mut Repaired,
+) -> Result<(), CommandError> {
+    // It keeps nodes from the folder while the volumes are repaired.
+    let mut frontier = frontier_access::node(&Collection::at(folder), config)?;
+    repaired.closed_volumes = close_volumes(folder, config)?;
+    let indexes = aranha_volume::rebuild_indexes(folder, &config.volume);
+    repaired.rebuilt_indexes = indexes.map_err(|error| volume_error(&error))?.len() as u64;
+    let now = Clock::new().now();
+    for (site, pages) in lost_pages(folder, view)? {
+        repaired.lost_pages += frontier.refetch(now, &site, &pages)?;
+    }
+    Ok(())
 }
 
 /// Moves the link runs of a lost frontier away. A new frontier cannot use them.
@@ -117,8 +142,12 @@ fn close_volumes(folder: &Path, config: &Config) -> Result<u64, CommandError> {
 }
 
 /// The pages whose newest stored response cannot be read, by site.
-fn lost_pages(folder: &Path) -> Result<BTreeMap<String, HashSet<PathKey>>, CommandError> {
+fn lost_pages(
+    folder: &Path,
+    view: &View,
+) -> Result<BTreeMap<String, HashSet<PathKey>>, CommandError> {
     let reader = ArchiveReader::open(folder).map_err(|error| volume_error(&error))?;
+    let own = OwnVolumes::of(folder, view)?;
     let mut lost: BTreeMap<String, HashSet<PathKey>> = BTreeMap::new();
     let mut seen: (String, HashSet<PathKey>) = Default::default();
     let filter = PageFilter {
@@ -133,6 +162,10 @@ fn lost_pages(folder: &Path) -> Result<BTreeMap<String, HashSet<PathKey>>, Comma
         let Some(location) = entry.record.location else {
             return true;
         };
+        if !own.contains(location.volume) {
+            seen.1.insert(entry.record.key);
+            return true;
+        }
         if seen.1.insert(entry.record.key) {
             let is_readable = reader
                 .read_resolved(location)
@@ -144,7 +177,7 @@ fn lost_pages(folder: &Path) -> Result<BTreeMap<String, HashSet<PathKey>>, Comma
         }
         true
     };
-    View::open(folder)?.pages(&filter, look)?;
+    view.pages(&filter, look)?;
     Ok(lost)
 }
 

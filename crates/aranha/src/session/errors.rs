@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use aranha_engine::EngineError;
-use aranha_frontier::FrontierError;
+use aranha_frontier::{FrontierError, Refusal};
 use aranha_volume::VolumeError;
 
 use crate::error::{CommandError, FREE_DISK_SPACE};
@@ -18,6 +18,22 @@ pub(crate) fn frontier_error(error: &FrontierError) -> CommandError {
     match error {
         FrontierError::Locked { .. } => CommandError::failed(sentence)
             .hint("wait until it ends, stop it with Ctrl-C, or choose another folder with -c"),
+        FrontierError::Refused { refusal, .. } => {
+            CommandError::failed(sentence).hint(match refusal {
+                Refusal::Login => {
+                    "check role and password; the password is read from PGPASSWORD, from ~/.pgpass (or PGPASSFILE), or from the file in `--frontier @FILE`"
+                }
+                Refusal::Rights => {
+                    "the role needs a schema of its own: CREATE SCHEMA aranha AUTHORIZATION role (docs/cluster.md)"
+                }
+                Refusal::NoDatabase => "create it with `createdb`, or correct the address",
+            })
+        }
+        FrontierError::Older { .. } => CommandError::failed(sentence).hint(
+            "start `aranha crawl` or `aranha node` of this version once: it migrates the tables",
+        ),
+        FrontierError::OtherFrontier { .. } => CommandError::usage(sentence)
+            .hint("choose another folder with -c, or the frontier to which it belongs"),
         FrontierError::Missing { .. } => CommandError::usage(sentence)
             .hint("name a collection with -c, or create one with `aranha crawl`"),
         FrontierError::Full { .. } => CommandError::stopped(sentence).hint(FREE_DISK_SPACE),
@@ -30,6 +46,10 @@ pub(crate) fn frontier_error(error: &FrontierError) -> CommandError {
             .hint("use the version of aranha that wrote it, or choose another folder with -c"),
         FrontierError::Away { .. } | FrontierError::Unanswered { .. } => CommandError::failed(sentence)
             .hint("make sure that the database runs and that its address is right"),
+        FrontierError::Database { place, .. } if place.to_string_lossy().starts_with("postgres") => {
+            CommandError::failed(sentence)
+                .hint("check the address of the frontier, and the log of the database server")
+        }
         FrontierError::Database { .. } | FrontierError::Damaged { .. } => {
             CommandError::failed(sentence).hint(format!(
                 "the pages in archive/ are safe; {RESTORE_BOTH}, or start again in another folder"

@@ -19,15 +19,16 @@ mod stop_signals;
 use std::path::Path;
 
 use aranha_engine::config::RobotsPolicy;
-use aranha_engine::{Clock, Collection, Config, Node, Reason, Source, Stop, Summary, Tally};
-use aranha_frontier::{Embedded, Frontier, Seed, VisitOrder};
+use aranha_engine::{Clock, Collection, Config, Node, Reason, Role, Source, Stop, Summary, Tally};
+use aranha_frontier::shared::SETTINGS;
+use aranha_frontier::{Seed, VisitOrder};
 use aranha_units::calendar;
 use aranha_url::{CanonUrl, SiteKey};
 
 use crate::display::{self, OutputMode};
 use crate::error::{CommandError, ExitStatus};
 use crate::output::message;
-use crate::{collection, logging};
+use crate::{collection, frontier_access, logging};
 
 use preconditions::PROXY_HINT;
 use seed_settings::SettingsChange;
@@ -61,7 +62,13 @@ pub(crate) struct Session<'a> {
     pub(crate) folder: &'a Path,
     /// The command that continues the crawl: `crawl` or `demo`.
     pub(crate) command: &'static str,
+    /// What this process does in a crawl of several nodes.
+    pub(crate) role: Role,
     pub(crate) config: Config,
+    /// The settings that all nodes share, if this process begins or leads their crawl.
+    pub(crate) shared_config: Option<String>,
+    /// Whether the shared frontier has tables.
+    pub(crate) has_crawl: bool,
     /// Content of `aranha.toml` in a new collection.
     pub(crate) saved_config: String,
     /// New content of `aranha.toml` in an existing collection: the old content with the filters of the command line
@@ -84,7 +91,10 @@ impl Session<'_> {
         let Self {
             folder,
             command,
+            role,
             config,
+            shared_config,
+            has_crawl,
             saved_config,
             changed_config,
             secret_keys,
@@ -95,27 +105,40 @@ impl Session<'_> {
         } = self;
         let name = folder.display().to_string();
         let collection = Collection::at(folder);
-        check_frontier(folder)?;
-        let resumed = collection.exists();
+        let is_shared = config.frontier.url.is_set();
+        if !is_shared {
+            check_frontier(folder)?;
+        }
+        // Other nodes may just have sent requests.
+        let resumed = if is_shared {
+            has_crawl
+        } else {
+            collection.exists()
+        };
+        let is_new_folder = !collection.exists();
         if !resumed && seeds.is_empty() {
-            return Err(CommandError::usage(format!(
-                "`{name}` is not a collection, and no seed was given"
-            ))
-            .hint(format!(
-                "give a seed: aranha crawl https://example.org -c {name}"
-            )));
+            let place = if is_shared {
+                format!("there is no crawl at {}", config.frontier.url)
+            } else {
+                format!("`{name}` is not a collection")
+            };
+            return Err(
+                CommandError::usage(format!("{place}, and no seed was given")).hint(format!(
+                    "give a seed: aranha crawl https://example.org -c {name}"
+                )),
+            );
         }
         logging::start("log.level", &config.log.level)?;
         preconditions::require_proxies(&config, &seeds).await?;
         raise_open_file_limit();
         warn_about_connections(&config, mode);
         warn_about_robots(&config, mode);
-        if !resumed && collection::has_other_files(folder) {
+        if is_new_folder && collection::has_other_files(folder) {
             mode.message(&format!(
                 "warning: `{name}` has other files; the collection is created beside them"
             ));
         }
-        if !resumed && !matches!(mode, OutputMode::Quiet) {
+        if is_new_folder && !matches!(mode, OutputMode::Quiet) {
             for key in secret_keys {
                 message(format_args!(
                     "note: the secret in {key} is not stored in aranha.toml; give it again to later crawls, or use @FILE or $NAME"
@@ -123,8 +146,11 @@ impl Session<'_> {
             }
         }
         collection::create(folder)?;
-        let mut frontier = Embedded::open(folder, config.frontier.clone())?;
+        let mut frontier = frontier_access::node(&collection, &config)?;
         save_configuration(&collection, &saved_config, changed_config.as_deref())?;
+        if is_shared {
+            remember_frontier(&collection, &config)?;
+        }
         if changed_config.is_some() {
             let file = collection.configuration();
             mode.message(&format!(
@@ -134,7 +160,12 @@ impl Session<'_> {
         }
         let now = Clock::new().now();
         let seeds: Vec<Seed> = seeds.iter().map(Seed::of).collect();
-        seed_settings::store(&mut frontier, now, &seed_settings)?;
+        if let (Some(settings), Some(shared)) = (shared_config, frontier.shared()) {
+            shared.change_text(SETTINGS, &mut |text| {
+                (text != settings).then(|| settings.clone())
+            })?;
+        }
+        seed_settings::store(frontier.as_mut(), now, &seed_settings)?;
         frontier.seed(now, &seeds)?;
         frontier.make_due(now, &seeds)?;
         if let Some(again) = again {
@@ -153,14 +184,9 @@ impl Session<'_> {
             }
         }
         let stop = Stop::new();
-        let mut node = Node::open(
-            &collection,
-            config,
-            Box::new(frontier),
-            resumed,
-            stop.clone(),
-        )
-        .map_err(errors::engine_error)?;
+        let mut node = Node::open(&collection, config, frontier, resumed, stop.clone())
+            .map_err(errors::engine_error)?;
+        node.set_role(role);
         print_repairs(mode, &node);
         warn_about_missing_files(folder);
         stop_signals::listen(stop, mode)?;
@@ -173,7 +199,7 @@ impl Session<'_> {
         };
         let resume = format!("aranha {command} -c {name}");
         display::summary(mode, &summary, &name, &resume);
-        exit_status(&summary, &name)
+        exit_status(&summary, &name, command)
     }
 }
 
@@ -213,6 +239,32 @@ fn save_configuration(
     })
 }
 
+/// Writes the address of the shared frontier into `aranha.toml`, unless it is there.
+fn remember_frontier(collection: &Collection, config: &Config) -> Result<(), CommandError> {
+    let path = collection.configuration();
+    let fault = |error: std::io::Error| {
+        CommandError::cannot_write(
+            &path,
+            &error,
+            "you must be allowed to write to the collection",
+        )
+    };
+    let text = std::fs::read_to_string(&path).map_err(fault)?;
+    match config.with_frontier(&text) {
+        Some(changed) if changed != text => {
+            aranha_engine::replace_file(&path, &changed).map_err(fault)
+        }
+        Some(_) => Ok(()),
+        None => {
+            message(format_args!(
+                "warning: the frontier was not added to {}; give --frontier again to later commands",
+                path.display()
+            ));
+            Ok(())
+        }
+    }
+}
+
 fn print_repairs(mode: OutputMode, node: &Node) {
     for volume in &node.repairs().repaired {
         mode.message(&format!(
@@ -230,21 +282,23 @@ fn print_repairs(mode: OutputMode, node: &Node) {
     }
 }
 
-fn exit_status(summary: &Summary, name: &str) -> Result<ExitStatus, CommandError> {
+fn exit_status(summary: &Summary, name: &str, command: &str) -> Result<ExitStatus, CommandError> {
     match &summary.reason {
-        Reason::Finished | Reason::Limit(_) if no_seed_was_fetched(&summary.tally) => {
+        Reason::Finished | Reason::Limit(_)
+            if command != "node" && no_seed_was_fetched(&summary.tally) =>
+        {
             Err(no_seed_error(summary, name))
         }
-        Reason::Finished | Reason::Limit(_) => Ok(ExitStatus::Done),
+        Reason::Finished | Reason::Limit(_) | Reason::Drained => Ok(ExitStatus::Done),
         Reason::Interrupted => Ok(ExitStatus::Interrupted),
         Reason::Proxy(detail) => Err(CommandError::stopped(detail.clone()).hint(format!(
-            "{PROXY_HINT}; then continue with `aranha crawl -c {name}`. No page counts as failed"
+            "{PROXY_HINT}; then continue with `aranha {command} -c {name}`. No page counts as failed"
         ))),
         Reason::DiskFull(detail) => Err(CommandError::stopped(detail.clone()).hint(format!(
-            "free some disk space, then continue with `aranha crawl -c {name}`; no fetched page is lost"
+            "free some disk space, then continue with `aranha {command} -c {name}`; no fetched page is lost"
         ))),
         Reason::Failed(detail) => Err(CommandError::failed(detail.clone()).hint(format!(
-            "pages that were checked in are safe; continue with `aranha crawl -c {name}`"
+            "pages that were checked in are safe; continue with `aranha {command} -c {name}`"
         ))),
     }
 }

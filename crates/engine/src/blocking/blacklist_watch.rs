@@ -76,6 +76,14 @@ impl BlacklistWatch {
         }
     }
 
+    /// The contents of the file; empty if it does not exist.
+    pub(crate) fn read(&self) -> Result<String, BlacklistWatchError> {
+        match fs::read_to_string(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+            text => text.map_err(|source| self.file(source)),
+        }
+    }
+
     /// Announces that entries were added to the scope. Must be called while the scope is locked, so that a visit that
     /// sees the entries also sees the new generation.
     pub(crate) fn raise_generation(&self) {
@@ -136,17 +144,31 @@ pub fn remove(path: &Path, entries: &[&str]) -> io::Result<u64> {
     }
     let file = files::lock(path)?;
     let text = io::read_to_string(&file)?;
-    let listed = |line: &&str| entries.contains(&blacklist::entry_of(line));
-    let removed = text.lines().filter(listed).count() as u64;
+    let (rest, removed) = without_entries(&text, entries);
     if removed > 0 {
-        let rest: String = text
-            .lines()
-            .filter(|line| !listed(line))
-            .flat_map(|line| [line, "\n"])
-            .collect();
         files::replace(path, &rest)?;
     }
     Ok(removed)
+}
+
+/// The text of a black list without the lines of these entries, and the number of these lines.
+pub fn without_entries(text: &str, entries: &[&str]) -> (String, u64) {
+    let listed = |line: &&str| entries.contains(&blacklist::entry_of(line));
+    let removed = text.lines().filter(listed).count() as u64;
+    let rest = text.lines().filter(|line| !listed(line));
+    (rest.flat_map(|line| [line, "\n"]).collect(), removed)
+}
+
+/// The text of a black list with these entries, each with the reason as a comment.
+pub fn with_entries(text: &str, entries: &[&str], reason: &str) -> String {
+    let mut text = text.to_owned();
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    for entry in entries {
+        text.extend([entry, "  # ", reason, "\n"]);
+    }
+    text
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! Blocking of sites and URLs, by the black list or by the crawl when it detects a trap.
 //!
-//! `blacklist_watch.rs` reads the file; `scope.rs` applies it to URLs; `visit/blacklist.rs` ends the visit of a blocked
+//! `blacklist_watch.rs` reads the file; `shared_blacklist.rs` exchanges it with other nodes; `scope.rs` applies it to URLs; `visit/blacklist.rs` ends the visit of a blocked
 //! site.
 
 pub(crate) mod blacklist_watch;
+pub(crate) mod shared_blacklist;
 
 use std::net::IpAddr;
 

@@ -89,9 +89,14 @@ impl Collection {
         self.root.join("logs").join("progress.json")
     }
 
-    /// Whether the folder contains a frontier.
+    /// `node.toml`: the crawl whose frontier this folder shares with others, and the number of the folder.
+    pub fn node_file(&self) -> PathBuf {
+        self.root.join("node.toml")
+    }
+
+    /// Whether the folder contains a frontier, or belongs to a node of a crawl.
     pub fn exists(&self) -> bool {
-        self.frontier().exists()
+        self.frontier().exists() || self.node_file().exists()
     }
 
     /// Creates the folder of the collection, and `logs` in it.

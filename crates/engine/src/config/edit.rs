@@ -4,10 +4,18 @@ use toml::Value;
 
 use super::leaf::leaves;
 
+/// The text with `section.name` set to this text. `None` as for [`set_list`].
+pub(super) fn set_text(text: &str, section: &str, name: &str, value: &str) -> Option<String> {
+    set(text, section, name, &Value::from(value))
+}
+
 /// The text with `section.name` set to this list. `None` if the text is not valid TOML, or if it writes the section in a
 /// form that cannot be extended.
 pub(super) fn set_list(text: &str, section: &str, name: &str, list: &[String]) -> Option<String> {
-    let value = Value::from(list.to_vec()).to_string();
+    set(text, section, name, &Value::from(list.to_vec()))
+}
+
+fn set(text: &str, section: &str, name: &str, value: &Value) -> Option<String> {
     let line = format!("{name} = {value}");
     let key = format!("{section}.{name}");
     let header = format!("[{section}]");

@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use aranha_fetch::{Credentials, ProxySetting};
+use aranha_frontier::FrontierUrl;
 use serde::Deserialize as _;
 use toml::de::DeTable;
 use toml::{Table, Value};
@@ -62,23 +63,28 @@ impl ConfigLayer {
             path: path.to_owned(),
             source,
         })?;
+        Self::text(path, &text)
+    }
+
+    /// Reads the text of a configuration file.
+    pub(super) fn text(path: &Path, text: &str) -> Result<Self, ConfigError> {
         let Document {
             mut table,
             leaves,
             old_names,
-        } = read(&text).map_err(|error| locate(path, &text, &error))?;
+        } = read(text).map_err(|error| locate(path, text, &error))?;
         make_paths_absolute(&mut table, path);
         let renamed = |name: OldName| Renamed {
             place: format!(
                 "{}, line {}",
                 path.display(),
-                line_and_column(&text, name.span.start).0
+                line_and_column(text, name.span.start).0
             ),
             old: name.old,
             new: name.new,
         };
         let origin = |leaf: Leaf| {
-            let (line, _) = line_and_column(&text, leaf.span.start);
+            let (line, _) = line_and_column(text, leaf.span.start);
             (
                 leaf.key,
                 Origin::File {
@@ -248,6 +254,14 @@ fn make_paths_absolute(table: &mut Table, path: &Path) {
             let text = absolute.and_then(|path| path.into_os_string().into_string().ok());
             *name = text.unwrap_or_else(|| named.display().to_string());
         }
+    }
+    let url = table
+        .get_mut("frontier")
+        .and_then(|frontier| frontier.get_mut("url"));
+    if let Some(Value::String(text)) = url
+        && let Some(absolute) = FrontierUrl::resolve_path(text, folder)
+    {
+        *text = absolute;
     }
     let Some(Value::Table(fetch)) = table.get_mut("fetch") else {
         return;

@@ -1,5 +1,7 @@
 //! Merges the layers into one configuration.
 
+use std::path::Path;
+
 use toml::{Table, Value};
 
 use super::error::ConfigError;
@@ -8,11 +10,15 @@ use super::nearest::nearest;
 use super::profile::{self, PROFILES, Profile};
 use super::{Config, Layers, Origin, Origins, check, derive};
 
+/// Stands for the path of the settings that nodes share, in messages and origins.
+const SHARED_SETTINGS: &str = "settings of the crawl";
+
 pub(super) fn load(layers: &Layers) -> Result<(Config, Origins), ConfigError> {
-    let files = layers
-        .files
-        .iter()
-        .map(|path| ConfigLayer::file(path))
+    let shared = layers.shared.as_deref();
+    let shared = shared.map(|text| ConfigLayer::text(Path::new(SHARED_SETTINGS), text));
+    let files = shared
+        .into_iter()
+        .chain(layers.files.iter().map(|path| ConfigLayer::file(path)))
         .collect::<Result<Vec<_>, _>>()?;
     let settings = layers
         .settings

@@ -115,6 +115,8 @@ pub struct ConfigEntry {
 pub struct Layers {
     /// The profile from the command line. `None`: the last file that names a profile decides.
     pub profile: Option<String>,
+    /// The settings that the nodes of a crawl share: the text of a configuration file, below all files.
+    pub shared: Option<String>,
     /// Configuration files; a later one overrides an earlier one. A missing file is an error.
     pub files: Vec<PathBuf>,
     /// Values from the command line.
@@ -147,10 +149,21 @@ impl Config {
         show::own(self, origins)
     }
 
+    /// The settings of this crawl that all its nodes share: like [`Config::show_own`], without what belongs to one machine.
+    pub fn show_shared(&self, origins: &Origins) -> String {
+        show::shared(self, origins)
+    }
+
     /// The keys from files and flags whose values contain secrets. [`Config::show`] hides the secrets, and
     /// [`Config::show_own`] leaves them out.
     pub fn secret_keys(&self, origins: &Origins) -> Vec<String> {
         show::secret_keys(self, origins)
+    }
+
+    /// The text of a configuration file with the shared frontier of this configuration, without a password. Other values and
+    /// comments are kept. `None` if the section `[frontier]` of the text cannot be extended.
+    pub fn with_frontier(&self, text: &str) -> Option<String> {
+        edit::set_text(text, "frontier", "url", &self.frontier.url.to_string())
     }
 
     /// The text of a configuration file with the filters `crawl.accept`, `crawl.reject` and `crawl.keep` of this configuration.

@@ -46,6 +46,25 @@ pub(super) fn all(config: &Config, origins: &Origins) -> String {
 
 /// The values from files and flags, and the name of the profile.
 pub(super) fn own(config: &Config, origins: &Origins) -> String {
+    own_except(config, origins, &[])
+}
+
+/// Sections and keys that belong to one machine.
+const MACHINE_KEYS: [&str; 6] = [
+    "frontier.url",
+    "frontier.node",
+    "fetch.source_addresses",
+    "load",
+    "log",
+    "volume.threads",
+];
+
+/// The values that the nodes of a crawl share.
+pub(super) fn shared(config: &Config, origins: &Origins) -> String {
+    own_except(config, origins, &MACHINE_KEYS)
+}
+
+fn own_except(config: &Config, origins: &Origins, excluded: &[&str]) -> String {
     let (text, leaves) = to_toml(config);
     let mut shown = String::new();
     let mut table = String::new();
@@ -53,7 +72,11 @@ pub(super) fn own(config: &Config, origins: &Origins) -> String {
         let is_own = matches!(origins.of(&leaf.key), Origin::File { .. } | Origin::Flag(_));
         // Without its login, a proxy is still used: it then says that it wants a login.
         let value = text[leaf.span.clone()].replace(&format!("://{HIDDEN}@"), "://");
-        if !is_own && leaf.key != "profile" || is_secret(&value) {
+        let is_excluded = excluded.iter().any(|key| {
+            let rest = leaf.key.strip_prefix(key);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        });
+        if !is_own && leaf.key != "profile" || is_secret(&value) || is_excluded {
             continue;
         }
         if leaf.table != table {

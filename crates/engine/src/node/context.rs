@@ -94,6 +94,8 @@ pub(crate) struct Storage {
     pub(crate) archive: Archive,
     pub(crate) submissions: Submissions,
     pub(super) committing: Arc<AtomicBool>,
+    /// Whether other nodes have archives too, in their own folders.
+    pub(crate) is_node: bool,
 }
 
 impl Storage {

@@ -12,6 +12,7 @@ mod error;
 mod monitor;
 mod opening;
 mod problem_sites;
+mod sharing;
 pub(crate) mod stop;
 mod uploads;
 mod visits;
@@ -32,6 +33,7 @@ use tracing::Instrument as _;
 use self::context::reason_of;
 use self::monitor::Monitor;
 use self::problem_sites::SecondVisits;
+use self::sharing::Sharing;
 use self::stop::{CrawlLimit, Reason, Stop};
 use self::uploads::Uploads;
 use self::visits::Visits;
@@ -50,6 +52,7 @@ use crate::world::World;
 
 pub(crate) use self::context::{Context, CrawlPolicy};
 pub use self::error::EngineError;
+pub use self::sharing::Role;
 
 /// Minimum time from one check-out to the next. It limits how often the frontier is asked for sites.
 const MIN_POLL: Duration = Duration::from_millis(20);
@@ -92,6 +95,9 @@ pub struct Node {
     reread: Option<Reread>,
     /// Time between two reads of the black list and the signals. It also limits the time between two check-outs.
     reload_interval: Duration,
+    /// `None` if the frontier is of one machine.
+    sharing: Option<Sharing>,
+    role: Role,
     repairs: Repairs,
     notices: Option<mpsc::Receiver<Notice>>,
     /// Background tasks. They are aborted when the node is dropped.
@@ -114,6 +120,11 @@ impl Node {
     /// The repairs that [`Node::open`] made to the archive after a crash.
     pub fn repairs(&self) -> &Repairs {
         &self.repairs
+    }
+
+    /// Sets what this process does in a crawl of several nodes.
+    pub fn set_role(&mut self, role: Role) {
+        self.role = role;
     }
 
     /// The channel on which the notices of the crawl arrive. Only the first call returns it; later calls return a
@@ -263,12 +274,21 @@ impl Node {
         let mut reloaded = began;
         let mut second_visits = SecondVisits::default();
         self.take_in_signals().await?;
-        if !context.config().crawl.continuous {
+        let continuous = context.config().crawl.continuous;
+        let leads = self.role == Role::Crawl;
+        if self.sharing.is_some() && leads && continuous {
+            self.set_common_horizon(i64::MAX).await?;
+        }
+        if leads && !continuous {
             // Pages that become due during this crawl wait for the next crawl. Otherwise this crawl might never end.
             let now = context.now();
-            self.frontier
-                .call(move |frontier| frontier.revisit_until(now))
-                .await;
+            if self.sharing.is_some() {
+                self.set_common_horizon(now).await?;
+            } else {
+                self.frontier
+                    .call(move |frontier| frontier.revisit_until(now))
+                    .await;
+            }
             // Revisits that are due within the next hours are made in this crawl, because the next crawl may be a whole
             // round away.
             if let Some(early) = context.policy.schedule.early_visits(now) {
@@ -294,22 +314,27 @@ impl Node {
             if context.control.stop.asked() {
                 return Ok(());
             }
-            let room = slots.saturating_sub(visits.len());
+            let draining = self.sharing.as_ref().is_some_and(Sharing::is_draining);
+            let room = if draining {
+                0
+            } else {
+                slots.saturating_sub(visits.len())
+            };
             let now = context.now();
-            let (leases, next) = self
+            let (leases, next, leased) = self
                 .frontier
                 .persist(move |frontier| {
                     let leases = match room {
                         0 => Vec::new(),
                         room => frontier.check_out(now, room.min(MAX_LEASES))?,
                     };
-                    let next = match frontier.status(now) {
-                        Ok(status) => status.next_due,
+                    let (next, leased) = match frontier.status(now) {
+                        Ok(status) => (status.next_due, status.sites.leased),
                         // The leases that were just given must not be lost.
-                        Err(error) if error.class() == ErrorClass::MayPass => Some(now),
+                        Err(error) if error.class() == ErrorClass::MayPass => (Some(now), 0),
                         Err(error) => return Err(error),
                     };
-                    Ok((leases, next))
+                    Ok((leases, next, leased))
                 })
                 .await?;
             for lease in leases {
@@ -320,11 +345,15 @@ impl Node {
                 .active_visits
                 .store(visits.len() as u64, Relaxed);
             let full = visits.len() >= slots;
-            let others_wait = full && next.is_some_and(|due| due <= now);
+            let others_wait = draining || full && next.is_some_and(|due| due <= now);
             context.control.others_wait.store(others_wait, Relaxed);
-            if visits.is_empty()
-                && visits.failed.is_empty()
-                && self.is_over(next)
+            let is_idle = visits.is_empty() && visits.failed.is_empty();
+            if draining && is_idle {
+                context.control.stop.ask(Reason::Drained);
+                return Ok(());
+            }
+            if is_idle
+                && self.is_over(next, leased)
                 && !self.visit_problem_sites(&mut second_visits).await?
             {
                 return Ok(());
@@ -342,8 +371,9 @@ impl Node {
         }
     }
 
-    /// Reads the black list and the signals, and saves the census.
+    /// Takes in what other nodes and commands have changed, reads the black list and the signals, and saves the census.
     async fn reload(&self) -> Result<(), FrontierError> {
+        self.take_in_news().await?;
         match self
             .context
             .scope
@@ -367,10 +397,15 @@ impl Node {
         self.take_in_signals().await
     }
 
-    /// Whether a crawl that has no active visits is over. `next`: the time at which the next site is due.
-    fn is_over(&self, next: Option<i64>) -> bool {
+    /// Whether a crawl that has no active visits is over. `next`: the time at which the next site is due. `leased`: the number
+    /// of sites that are being visited, which is 0 here unless there are other nodes.
+    fn is_over(&self, next: Option<i64>, leased: u64) -> bool {
         let crawl = &self.context.config().crawl;
-        if crawl.continuous {
+        let waits = match self.role {
+            Role::Crawl => crawl.continuous,
+            Role::Node { ends_when_idle } => !ends_when_idle,
+        };
+        if waits || self.sharing.is_some() && leased > 0 {
             return false;
         }
         let idle_wait = crawl.idle_wait.as_millis() as i64;

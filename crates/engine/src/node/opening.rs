@@ -15,7 +15,8 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::context::{Context, Control, CrawlPolicy, Network, Reports, Storage, Watchers};
-use super::{EngineError, Node};
+use super::sharing::Sharing;
+use super::{EngineError, Node, Role};
 use crate::blocking::blacklist_watch::BlacklistWatch;
 use crate::collection::Collection;
 use crate::collection::{census, dns_cache};
@@ -56,6 +57,7 @@ impl Node {
         let counters = Arc::new(LiveCounters::default());
         let canon = Canonicaliser::new(config.url.clone());
         let blacklist = config.blacklist()?;
+        let sharing = Sharing::start(frontier.as_mut(), collection)?;
         let settings = frontier.seed_settings()?;
         let scope = scope(&config, &canon, &frontier.seeds()?, &settings)?;
         let fetch = aranha_fetch::Options {
@@ -65,6 +67,7 @@ impl Node {
         };
         let web = world.web(fetch, blacklist)?;
         let mut volume = config.volume.clone();
+        volume.node = sharing.as_ref().map_or(0, |sharing| sharing.folder);
         volume.warcinfo = warcinfo(&config, &web);
         let (archive, repairs) = world.archive(collection.root(), volume)?;
         let log = CrawlLog::open(&collection.crawl_log())
@@ -120,6 +123,7 @@ impl Node {
                 archive,
                 submissions,
                 committing,
+                is_node: sharing.is_some(),
             },
             watchers: Watchers {
                 wildcard_domains: WildcardDomains::default(),
@@ -186,6 +190,8 @@ impl Node {
             uploads: world.is_real().then(|| collection.root().to_path_buf()),
             reread,
             reload_interval: world.reload_interval(),
+            sharing,
+            role: Role::default(),
             repairs,
             notices: Some(notices_receiver),
             _watchers: watchers,

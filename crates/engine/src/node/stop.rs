@@ -18,6 +18,8 @@ pub enum Reason {
     Limit(CrawlLimit),
     /// The user pressed Ctrl-C, or the process received SIGTERM or SIGHUP.
     Interrupted,
+    /// An operator asked this node to finish its visits and end (`aranha drain`).
+    Drained,
     /// The proxy rejects the login, or is no such proxy. The crawl can be resumed with another `fetch.proxy`.
     Proxy(String),
     /// The disk is full. Checked-in pages are safe, and the crawl can be resumed.
@@ -61,6 +63,7 @@ impl fmt::Display for Reason {
             Self::Finished => f.write_str("finished"),
             Self::Limit(limit) => write!(f, "the limit of {limit} was reached"),
             Self::Interrupted => f.write_str("interrupted"),
+            Self::Drained => f.write_str("drained"),
             Self::DiskFull(detail) => write!(f, "the disk is full: {detail}"),
             Self::Proxy(detail) | Self::Failed(detail) => f.write_str(detail),
         }

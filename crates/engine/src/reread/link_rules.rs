@@ -44,6 +44,10 @@ pub struct LinkRules {
     seed_depths: BTreeMap<String, u16>,
 }
 
+/// First line of the file.
+const NOTE: &str =
+    "# The rules for links of the last crawl, written by aranha. Change aranha.toml instead.\n";
+
 impl LinkRules {
     /// The rules of a configuration. `blocked` is the text of the collection's own black list.
     pub fn of(config: &Config, blocked: &str) -> Result<Self, ConfigError> {
@@ -91,13 +95,22 @@ impl LinkRules {
 
     /// The rules in a file; `None` if the file does not exist or cannot be read.
     pub fn load(path: &Path) -> Option<Self> {
-        toml::from_str(&fs::read_to_string(path).ok()?).ok()
+        Self::parse(&fs::read_to_string(path).ok()?)
+    }
+
+    /// The rules in the text of such a file.
+    pub fn parse(text: &str) -> Option<Self> {
+        toml::from_str(text).ok()
+    }
+
+    /// The text of the file.
+    pub(super) fn text(&self) -> io::Result<String> {
+        let text = toml::to_string(self).map_err(io::Error::other)?;
+        Ok(format!("{NOTE}{text}"))
     }
 
     pub(super) fn save(&self, path: &Path) -> io::Result<()> {
-        let text = toml::to_string(self).map_err(io::Error::other)?;
-        let note = "# The rules for links of the last crawl, written by aranha. Change aranha.toml instead.\n";
-        files::replace(path, &format!("{note}{text}"))
+        files::replace(path, &self.text()?)
     }
 
     /// Replaces the rules of a configuration by these rules, except the black lists, which also apply to a crawl that is

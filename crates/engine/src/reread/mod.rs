@@ -15,7 +15,8 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use aranha_frontier::{FrontierError, RecordCursor, SiteSettings};
+use aranha_frontier::shared::LINK_RULES;
+use aranha_frontier::{FrontierError, PageRecord, RecordCursor, SiteSettings};
 use aranha_url::SiteKey;
 use aranha_volume::ArchiveReader;
 
@@ -101,6 +102,20 @@ impl Reread {
                 None => return Ok(()),
             }
         }
+        if context.storage.is_node
+            && let Ok(text) = self.rules.text()
+        {
+            // For commands that have no folder of the crawl.
+            frontier
+                .persist(move |frontier| {
+                    let change = &mut |before: &str| (before != text).then(|| text.clone());
+                    let shared = frontier.shared();
+                    shared.map_or(Ok(()), |shared| {
+                        shared.change_text(LINK_RULES, change).map(drop)
+                    })
+                })
+                .await?;
+        }
         if let Err(error) = self.rules.save(&self.file) {
             // The next crawl then reads the pages again, which is slow but not wrong.
             tracing::warn!(path = %self.file.display(), %error, "cannot save the link rules");
@@ -119,6 +134,14 @@ impl Reread {
         let Ok(archive) = ArchiveReader::open(&self.root) else {
             return Ok(Some(progress));
         };
+        // A node of a crawl has the pages that it fetched itself. It reads only these.
+        let volumes = archive.volumes().unwrap_or_default();
+        let is_node = context.storage.is_node;
+        if is_node && volumes.is_empty() {
+            return Ok(Some(progress));
+        }
+        let own: HashSet<u32> = volumes.iter().map(|volume| volume.id.node()).collect();
+        let own = Arc::new(own);
         let archive = Arc::new(archive);
         let mut cursor = RecordCursor::default();
         let mut site: Option<SiteReader> = None;
@@ -150,9 +173,16 @@ impl Reread {
                 _ => SiteReader::new(&batch),
             };
             let (context_, archive_) = (Arc::clone(context), Arc::clone(&archive));
+            let own = Arc::clone(&own);
             let (reader, key, found) = tokio::task::spawn_blocking(move || {
                 let key = batch.site;
-                let found = reader.read(&context_, &archive_, batch.records);
+                let mut records = batch.records;
+                let is_own = |record: &PageRecord| {
+                    let folder = record.location.map(|location| location.volume.node());
+                    folder.is_none_or(|folder| own.contains(&folder))
+                };
+                records.retain(|record| !is_node || is_own(record));
+                let found = reader.read(&context_, &archive_, records);
                 (reader, key, found)
             })
             .await

@@ -103,6 +103,10 @@ pub enum Notice {
         /// Duration of the outage in seconds.
         seconds: u64,
     },
+    /// An operator asked this node to finish its visits and end.
+    Draining,
+    /// The settings of the crawl have changed since this node started.
+    SettingsChanged,
     /// DNS lookups fail, but the proxy resolves names: the crawl continues (N4).
     NoLocalDns,
     /// The proxy cannot be reached: requests through it wait.
@@ -261,6 +265,10 @@ impl fmt::Display for Notice {
                 f,
                 "the frontier is back after {}; the crawl continues",
                 aranha_units::duration::format(Duration::from_secs(*seconds))
+            ),
+            Self::Draining => f.write_str("this node was asked to end; it finishes its visits"),
+            Self::SettingsChanged => f.write_str(
+                "the settings of the crawl have changed; this node uses them when it is started again",
             ),
             Self::NoLocalDns => f.write_str(
                 "DNS lookups fail here; the proxy resolves the names, and the pause per address and the address guard do not \

@@ -7,9 +7,6 @@
 //!
 //! `bench/cluster` runs this for longer: `ARANHA_CLUSTER` has other numbers for [`Trial`].
 
-#[expect(dead_code, reason = "the tests of the frontier use other functions")]
-#[path = "../../../frontier/src/postgres/cluster.rs"]
-mod database;
 mod nodes;
 mod process;
 
@@ -22,8 +19,8 @@ use aranha_frontier::{
 use aranha_lab::{Chance, Crawler, Lab, Plan, Sizes, Violation};
 use aranha_url::Canonicaliser;
 
-use crate::database::Cluster;
 use crate::nodes::Nodes;
+use aranha_test_database::Cluster;
 
 /// The courtesy pause of the crawl.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -109,7 +106,7 @@ impl Court {
     async fn open(trial: Trial, faults: &'static str) -> Court {
         let lab = Lab::start(trial.plan()).await.expect("the lab starts");
         let database = Cluster::start().expect("PostgreSQL starts");
-        let address = database.address("crawl");
+        let address = database.address_of("crawl");
         let seeds: Vec<Seed> = lab
             .seeds()
             .iter()
@@ -191,7 +188,7 @@ impl Court {
 
     /// The pages that the frontier has records of.
     fn recorded(&self) -> BTreeSet<String> {
-        let view = View::connect(&self.address).expect("the frontier opens");
+        let view = View::connect(&self.address, None).expect("the frontier opens");
         let mut pages = BTreeSet::new();
         let filter = PageFilter::default();
         let listed = view.pages(&filter, |page| {

@@ -19,13 +19,13 @@ const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The lock, released on drop.
 #[derive(Debug)]
-pub(super) struct Lock {
+pub(crate) struct Lock {
     file: File,
 }
 
 impl Lock {
     /// Take the lock, or fail with the process id of its holder.
-    pub(super) fn take(folder: &Path) -> Result<Lock, FrontierError> {
+    pub(crate) fn take(folder: &Path) -> Result<Lock, FrontierError> {
         let path = folder.join("lock");
         let failed = |source| FrontierError::File {
             path: path.clone(),
@@ -56,7 +56,7 @@ impl Lock {
     }
 
     /// The process that holds the lock, 0 if its id is unknown. `None` if no process holds it.
-    pub(super) fn holder(folder: &Path) -> Option<u32> {
+    pub(crate) fn holder(folder: &Path) -> Option<u32> {
         let mut file = File::open(folder.join("lock")).ok()?;
         if flock(&file, FlockOperation::NonBlockingLockShared).is_ok() {
             let _ = flock(&file, FlockOperation::Unlock);

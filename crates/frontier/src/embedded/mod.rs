@@ -29,7 +29,7 @@ mod journal;
 mod link_run_cursor;
 mod link_run_file;
 mod link_runs;
-mod lock;
+pub(crate) mod lock;
 mod merge;
 mod migrations;
 mod repair;
@@ -42,16 +42,17 @@ mod view;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use aranha_url::{CanonUrl, SiteKey};
+use aranha_url::{CanonUrl, PathKey, SiteKey};
 
 use crate::codec::Packer;
 use crate::{
     CheckIn, CheckedIn, Claim, Claimed, Explanation, Frontier, FrontierError, FrontierStatus,
-    Lease, LeaseLost, Options, Outside, ProblemSite, RecordBatch, RecordCursor, Rediscovered, Seed,
-    Seeded, SiteFacts, SiteSettings, VisitOrder,
+    Lease, LeaseLost, Options, Outside, PageRecord, ProblemSite, RecordBatch, RecordCursor,
+    Rediscovered, Seed, Seeded, SiteFacts, SiteSettings, VisitOrder,
 };
 use inbox::Inbox;
 use lock::Lock;
@@ -174,7 +175,7 @@ impl Frontier for Embedded {
     }
 
     fn make_due(&mut self, now: i64, seeds: &[Seed]) -> Result<(), FrontierError> {
-        self.transact(true, |engine| engine.core.make_sites_due(now, seeds))
+        self.transact(true, |engine| engine.core.make_sites_due(now, seeds, now))
     }
 
     fn make_all_due(&mut self, now: i64, order: &VisitOrder) -> Result<i64, FrontierError> {
@@ -182,7 +183,9 @@ impl Frontier for Embedded {
         let mut after = None;
         loop {
             after = self.transact(true, |engine| {
-                engine.core.make_next_sites_due(now, order, began, after)
+                engine
+                    .core
+                    .make_next_sites_due(now, order, began, now, after)
             })?;
             if after.is_none() {
                 return Ok(began);
@@ -369,6 +372,27 @@ impl Frontier for Embedded {
 
     fn unblock(&mut self, now: i64, site: &str) -> Result<bool, FrontierError> {
         self.transact(true, |engine| engine.core.set_blocked(now, site, false))
+    }
+
+    fn refetch(
+        &mut self,
+        now: i64,
+        site: &str,
+        pages: &HashSet<PathKey>,
+    ) -> Result<u64, FrontierError> {
+        self.transact(true, |engine| engine.core.refetch_pages(now, site, pages))
+    }
+
+    fn adopt(
+        &mut self,
+        now: i64,
+        site: &str,
+        origin: &str,
+        records: &[PageRecord],
+    ) -> Result<u64, FrontierError> {
+        self.transact(true, |engine| {
+            engine.core.adopt_pages(now, site, origin, records)
+        })
     }
 
     fn tidy(&mut self, now: i64, budget: Duration) -> Result<bool, FrontierError> {

@@ -1,9 +1,5 @@
 //! Repairs of a frontier, for `aranha check --repair`.
 
-use std::collections::HashSet;
-
-use aranha_url::PathKey;
-
 use super::Embedded;
 use crate::{FrontierError, PageRecord};
 
@@ -20,21 +16,14 @@ impl Embedded {
             engine.core.restore_site(site, origin, records)
         })
     }
-
-    /// Let pages of a site be fetched again, unconditionally and as soon as possible. Returns the number of pages
-    /// found.
-    pub fn refetch(
-        &mut self,
-        now: i64,
-        site: &str,
-        pages: &HashSet<PathKey>,
-    ) -> Result<u64, FrontierError> {
-        self.transact(true, |engine| engine.core.refetch_pages(now, site, pages))
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
+    use aranha_url::PathKey;
+
     use super::*;
     use crate::Pending;
     use crate::suite::{page, record, release, seed, small, url};

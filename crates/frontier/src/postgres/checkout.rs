@@ -185,7 +185,7 @@ impl PostgresTables {
     }
 
     /// Recompute `due` and `class` of all sites after the horizon changed: [`SiteRow`]'s `schedule` and `class` in SQL.
-    fn reschedule(&self, now: i64, horizon: i64) -> Result<(), StoreError> {
+    pub(super) fn reschedule(&self, now: i64, horizon: i64) -> Result<(), StoreError> {
         let (seed_new, found, seed_visited) = (SEED_NEW, FOUND, SEED_VISITED);
         let (seed_revisit, found_revisit) = (SEED_REVISIT, FOUND_REVISIT);
         self.connection.run(

@@ -5,114 +5,19 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
-use std::str::FromStr as _;
-use std::time::Duration;
+use std::path::Path;
 
 use tokio::runtime::Runtime;
 use tokio_postgres::config::SslMode;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, Config, NoTls, Row, Statement};
+use tokio_postgres::{Client, NoTls, Row, Statement};
 
+use super::address::Address;
 use super::tls::Tls;
-use crate::FrontierError;
 use crate::store_error::StoreError;
-
-/// Time after which a connection attempt has failed, and time without an answer after which the connection is lost.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
-/// Schema of the tables if the address names none.
-const DEFAULT_SCHEMA: &str = "aranha";
 
 /// Parameters of a statement.
 pub(super) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
-
-/// The address of a frontier: `postgres://USER@HOST/DATABASE?schema=NAME`.
-#[derive(Clone, Debug)]
-pub(super) struct Address {
-    config: Config,
-    pub(super) schema: String,
-    /// The address without the password, for messages.
-    pub(super) place: PathBuf,
-}
-
-impl Address {
-    pub(super) fn parse(text: &str) -> Result<Address, FrontierError> {
-        let (address, schema) = take_schema(text);
-        let invalid = |problem: String| FrontierError::Database {
-            place: PathBuf::from(without_password(text)),
-            source: problem.into(),
-        };
-        let mut config = Config::from_str(&address).map_err(|error| {
-            let cause = std::error::Error::source(&error).map(ToString::to_string);
-            invalid(format!(
-                "invalid address: {}",
-                cause.unwrap_or_else(|| error.to_string())
-            ))
-        })?;
-        let is_word = |name: &str| {
-            let mut letters = name.chars();
-            letters
-                .next()
-                .is_some_and(|first| first.is_ascii_lowercase())
-                && letters.all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
-                && name.len() < 64
-        };
-        if !is_word(&schema) {
-            let problem = "the name of a schema has lower-case letters, digits and underscores";
-            return Err(invalid(problem.to_owned()));
-        }
-        // Without TLS unless the address asks for it: a server's own certificate could not be checked.
-        if !address.contains("sslmode=") {
-            config.ssl_mode(SslMode::Disable);
-        }
-        config
-            .application_name("aranha")
-            .connect_timeout(CONNECT_TIMEOUT)
-            .tcp_user_timeout(ANSWER_TIMEOUT)
-            .keepalives_idle(ANSWER_TIMEOUT / 3);
-        Ok(Address {
-            config,
-            schema,
-            place: PathBuf::from(without_password(text)),
-        })
-    }
-}
-
-/// Removes the parameter `schema` from an address.
-fn take_schema(text: &str) -> (String, String) {
-    let Some((base, query)) = text.split_once('?') else {
-        return (text.to_owned(), DEFAULT_SCHEMA.to_owned());
-    };
-    let mut schema = DEFAULT_SCHEMA.to_owned();
-    let mut rest = Vec::new();
-    for parameter in query.split('&') {
-        match parameter.strip_prefix("schema=") {
-            Some(name) => name.clone_into(&mut schema),
-            None => rest.push(parameter),
-        }
-    }
-    if rest.is_empty() {
-        return (base.to_owned(), schema);
-    }
-    (format!("{base}?{}", rest.join("&")), schema)
-}
-
-fn without_password(address: &str) -> String {
-    let Some((scheme, rest)) = address.split_once("://") else {
-        return "postgres".to_owned();
-    };
-    let end = rest.find(['/', '?']).unwrap_or(rest.len());
-    let (authority, path) = rest.split_at(end);
-    let path = path.split('?').next().unwrap_or_default();
-    match authority.rsplit_once('@') {
-        Some((user, host)) => {
-            let user = user.split(':').next().unwrap_or_default();
-            format!("{scheme}://{user}@{host}{path}")
-        }
-        None => format!("{scheme}://{authority}{path}"),
-    }
-}
 
 /// A connection, with the runtime that drives it.
 pub(super) struct Connection {
@@ -275,30 +180,3 @@ impl Connection {
 
 /// A block of a link run: its first site, its number, and the sealed links.
 pub(super) type LinkBlockRow = (i64, i64, Vec<u8>);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_address_names_a_schema_and_shows_no_password() {
-        let address =
-            Address::parse("postgres://crawl:secret@db:5433/national?schema=third&sslmode=disable");
-        let address = address.expect("valid");
-        assert_eq!(address.schema, "third");
-        assert_eq!(
-            address.place,
-            Path::new("postgres://crawl@db:5433/national")
-        );
-        assert_eq!(address.config.get_ports(), [5433]);
-        let address = Address::parse("postgres://db/national").expect("valid");
-        assert_eq!(address.schema, "aranha");
-        for wrong in [
-            "postgres://db/n?schema=a;b",
-            "postgres://db/n?what=1",
-            "postgres://db/n?schema=",
-        ] {
-            Address::parse(wrong).expect_err("invalid");
-        }
-    }
-}

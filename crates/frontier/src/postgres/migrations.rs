@@ -9,7 +9,7 @@ use super::link_runs::MIGRATION;
 use crate::store_error::StoreError;
 
 /// Statements that change the tables from one layout to the next, beginning with layout 1.
-const MIGRATIONS: &[&str] = &[];
+const MIGRATIONS: &[&str] = &[include_str!("migrations/nodes.sql")];
 /// The layout that this program writes.
 const LAYOUT: i64 = 1 + MIGRATIONS.len() as i64;
 
@@ -68,6 +68,10 @@ pub(super) fn require_current(connection: &Connection) -> Result<(), StoreError>
     match layout(connection)? {
         Some(LAYOUT) => Ok(()),
         None => Err(StoreError::Empty),
+        Some(found) if found < LAYOUT => Err(StoreError::Older {
+            found,
+            needed: LAYOUT,
+        }),
         Some(found) => Err(StoreError::Newer {
             found,
             known: LAYOUT,

@@ -16,12 +16,15 @@
 //! Read first: `schema.sql`, then `transaction.rs` and `unit.rs`. A link to another site passes through `journal.rs`,
 //! `sorter.rs`, `link_runs.rs` and `merge.rs`.
 
+mod address;
+mod admin;
 mod checkout;
 mod connection;
 mod gates;
 mod inbox;
 mod journal;
 mod link_runs;
+mod members;
 mod merge;
 mod migrations;
 mod nodes;
@@ -36,24 +39,27 @@ mod view;
 mod write;
 
 #[cfg(test)]
-mod cluster;
-#[cfg(test)]
 mod gates_tests;
 #[cfg(test)]
 mod numbered_tests;
 #[cfg(test)]
+mod shared_tests;
+#[cfg(test)]
 mod tests;
 
 use std::cell::Cell;
+use std::collections::HashSet;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use aranha_url::{CanonUrl, SiteKey};
+use aranha_url::{CanonUrl, PathKey, SiteKey};
 
 use crate::codec::Packer;
+use crate::embedded::lock::Lock;
 use crate::fence::Fence;
+use crate::shared::{NodeReport, SharedCrawl};
 use crate::sites::checkout::MIN_FLUSH_INTERVAL;
 use crate::sites::core::Core;
 use crate::sites::store::Store;
@@ -61,13 +67,16 @@ use crate::sites::tables::Tables as _;
 use crate::store_error::StoreError;
 use crate::{
     CheckIn, CheckedIn, Claim, Claimed, Explanation, Frontier, FrontierError, FrontierStatus,
-    GateClaim, Lease, LeaseLost, Options, Outside, ProblemSite, RecordBatch, RecordCursor,
-    Rediscovered, Seed, Seeded, SiteFacts, SiteSettings, Then, VisitOrder,
+    GateClaim, Lease, LeaseLost, Options, Outside, PageRecord, ProblemSite, RecordBatch,
+    RecordCursor, Rediscovered, Seed, Seeded, SiteFacts, SiteSettings, Then, VisitOrder,
 };
-use connection::{Address, Connection};
+use address::Address;
+use connection::Connection;
 use inbox::PostgresInbox;
 use nodes::Heartbeat;
 use tables::PostgresTables;
+
+pub use admin::Unlocked;
 
 /// How a node takes part in a crawl.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -82,6 +91,9 @@ pub struct NodeSettings {
     /// Whether due times and courtesy pauses are kept on the clock of the database, so that the clocks of the nodes do
     /// not matter. Otherwise the times of the caller are used as they are, for simulated time.
     pub is_on_database_time: bool,
+    /// The folder of the volumes of this node, which gets a number that no other folder of the crawl has. `None` for a
+    /// process that visits no sites.
+    pub folder: Option<PathBuf>,
 }
 
 impl Default for NodeSettings {
@@ -91,6 +103,7 @@ impl Default for NodeSettings {
             ttl: Duration::from_mins(1),
             pause: Duration::from_mins(1),
             is_on_database_time: true,
+            folder: None,
         }
     }
 }
@@ -116,6 +129,11 @@ pub struct Postgres {
     shift: Cell<i64>,
     /// Time of the last call.
     last_now: i64,
+    /// The number of the folder; 0 if there is none.
+    folder: u32,
+    /// Keeps other processes from the folder.
+    _lock: Option<Lock>,
+    report: Arc<NodeReport>,
 }
 
 /// Converts an error of the tables to an error of the public interface. An empty schema becomes
@@ -154,7 +172,10 @@ impl Postgres {
         let connection = Connection::new(address.clone())?;
         connection.open()?;
         migrations::migrate(&connection)?;
-        let heartbeat = Heartbeat::start(address.clone(), settings.ttl)?;
+        let lock = settings.folder.as_deref().map(Lock::take).transpose();
+        let lock = lock.map_err(StoreError::of_lock)?;
+        let report = Arc::new(NodeReport::default());
+        let heartbeat = Heartbeat::start(address.clone(), settings.ttl, Arc::clone(&report))?;
         let inbox = PostgresInbox::new(&options);
         let store = Store::new(PostgresTables::new(connection), packer);
         let mut engine = Postgres {
@@ -169,7 +190,15 @@ impl Postgres {
             horizon_changed: true,
             shift: Cell::new(0),
             last_now: 0,
+            folder: 0,
+            _lock: lock,
+            report,
         };
+        if let Some(folder) = &engine.settings.folder {
+            let tables = &engine.core.store.tables;
+            engine.folder = members::register_folder(tables, folder, &engine.settings.node)?;
+        }
+        engine.adopt_horizon()?;
         engine.register()?;
         Ok(engine)
     }
@@ -204,7 +233,12 @@ impl Postgres {
             let free = engine.after_pause(now);
             let tables = &engine.core.store.tables;
             tables.orphan_gates(tables.node.get(), free)?;
-            let sql = "UPDATE nodes SET alive = false WHERE node = $1";
+            // Nobody wants to know about a command that only changed something.
+            let sql = if engine.folder == 0 {
+                "DELETE FROM nodes WHERE node = $1"
+            } else {
+                "UPDATE nodes SET alive = false, has_left = true WHERE node = $1"
+            };
             tables.connection.run(sql, &[&tables.node.get()])?;
             Ok(())
         })
@@ -268,6 +302,10 @@ impl Frontier for Postgres {
         true
     }
 
+    fn shared(&mut self) -> Option<&mut dyn SharedCrawl> {
+        Some(self)
+    }
+
     fn fence(&self) -> Option<Arc<Fence>> {
         Some(self.heartbeat.fence())
     }
@@ -295,14 +333,16 @@ impl Frontier for Postgres {
         let keys: Vec<i64> = seeds.iter().map(|seed| seed.site_key.0 as i64).collect();
         self.transact(now, |engine, now| {
             engine.core.store.tables.lock_sites(&keys)?;
-            engine.core.make_sites_due(now, seeds)
+            let free = engine.earliest_visit(now)?;
+            engine.core.make_sites_due(now, seeds, free)
         })
     }
 
     fn make_all_due(&mut self, now: i64, order: &VisitOrder) -> Result<i64, FrontierError> {
         let began = self.transact(now, |engine, now| engine.core.begin_order(now, order))?;
+        let free = self.transact(now, |engine, now| engine.earliest_visit(now))?;
         self.in_steps(now, |core, now, after| {
-            core.make_next_sites_due(now, order, began, after)
+            core.make_next_sites_due(now, order, began, free, after)
         })?;
         Ok(began - self.shift.get())
     }
@@ -516,6 +556,29 @@ impl Frontier for Postgres {
 
     fn unblock(&mut self, now: i64, site: &str) -> Result<bool, FrontierError> {
         self.transact(now, |engine, now| engine.core.set_blocked(now, site, false))
+    }
+
+    fn refetch(
+        &mut self,
+        now: i64,
+        site: &str,
+        pages: &HashSet<PathKey>,
+    ) -> Result<u64, FrontierError> {
+        self.transact(now, |engine, now| {
+            engine.core.refetch_pages(now, site, pages)
+        })
+    }
+
+    fn adopt(
+        &mut self,
+        now: i64,
+        site: &str,
+        origin: &str,
+        records: &[PageRecord],
+    ) -> Result<u64, FrontierError> {
+        self.transact(now, |engine, now| {
+            engine.core.adopt_pages(now, site, origin, records)
+        })
     }
 
     fn tidy(&mut self, now: i64, budget: Duration) -> Result<bool, FrontierError> {

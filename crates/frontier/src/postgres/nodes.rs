@@ -21,9 +21,12 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::Postgres;
-use super::connection::{Address, Connection};
+use super::address::Address;
+use super::connection::Connection;
+use super::members;
 use super::tables::{COLUMNS, PostgresTables};
 use crate::fence::{Fence, boot_time};
+use crate::shared::NodeReport;
 use crate::store_error::StoreError;
 
 /// The time of the database in unix milliseconds, as an SQL expression.
@@ -51,7 +54,11 @@ struct Shared {
 }
 
 impl Heartbeat {
-    pub(super) fn start(address: Address, ttl: Duration) -> Result<Heartbeat, StoreError> {
+    pub(super) fn start(
+        address: Address,
+        ttl: Duration,
+        report: Arc<NodeReport>,
+    ) -> Result<Heartbeat, StoreError> {
         let shared = Arc::new(Shared {
             node: AtomicI64::new(0),
             fence: Arc::new(Fence::new()),
@@ -64,7 +71,7 @@ impl Heartbeat {
             .name("frontier-alive".to_owned())
             .spawn(move || {
                 while stopped.recv_timeout(ttl / RENEWALS) == Err(RecvTimeoutError::Timeout) {
-                    of_thread.beat(&connection, ttl);
+                    of_thread.beat(&connection, ttl, &report);
                 }
             })
             .map_err(StoreError::at_file(std::path::Path::new("thread")))?;
@@ -100,9 +107,9 @@ impl Heartbeat {
 
 impl Shared {
     /// Renew the node once.
-    fn beat(&self, connection: &Connection, ttl: Duration) {
+    fn beat(&self, connection: &Connection, ttl: Duration, report: &NodeReport) {
         let (node, asked) = (self.node.load(SeqCst), boot_time());
-        let renewed = renew(connection, node, ttl).and_then(|is_alive| {
+        let renewed = renew(connection, node, ttl, report).and_then(|is_alive| {
             if is_alive {
                 return self.renewed(node, asked, ttl);
             }
@@ -136,13 +143,17 @@ impl Drop for Heartbeat {
 }
 
 /// Move the expiry of a node forward. Returns false if it was declared dead.
-fn renew(connection: &Connection, node: i64, ttl: Duration) -> Result<bool, StoreError> {
+fn renew(
+    connection: &Connection,
+    node: i64,
+    ttl: Duration,
+    report: &NodeReport,
+) -> Result<bool, StoreError> {
     if node == 0 {
         return Ok(false);
     }
     connection.open()?;
-    let sql = format!("UPDATE nodes SET expires = {NOW} + $2 WHERE node = $1 AND alive");
-    Ok(connection.run(&sql, &[&node, &(ttl.as_millis() as i64)])? == 1)
+    members::renew(connection, node, ttl.as_millis() as i64, report)
 }
 
 impl Postgres {
@@ -159,6 +170,7 @@ impl Postgres {
         let ttl = self.settings.ttl;
         let node = tables.number(&sql, &[&self.settings.node, &(ttl.as_millis() as i64)])?;
         tables.node.set(node);
+        self.describe()?;
         self.heartbeat.registered(node, begun, ttl)?;
         tracing::info!(node, name = self.settings.node, "node registered");
         Ok(())
@@ -174,13 +186,20 @@ impl Postgres {
         let Some(row) = tables.connection.first(&sql, &[&tables.node.get()])? else {
             return Ok(false);
         };
-        let dead: i64 = row.try_get(0)?;
+        self.bury(now, row.try_get(0)?)?;
+        Ok(true)
+    }
+
+    /// Declare a node dead, and give its sites back. Returns the number of sites.
+    pub(super) fn bury(&mut self, now: i64, dead: i64) -> Result<u64, StoreError> {
+        let tables = &self.core.store.tables;
         let sql = "UPDATE nodes SET alive = false WHERE node = $1";
         tables.connection.run(sql, &[&dead])?;
         let sites = tables.sites_of(dead)?;
         tracing::warn!(node = dead, sites = sites.len(), "a node is dead");
         // The node may have sent a request to any of its sites just before it ended.
         let free = self.after_pause(now);
+        let count = sites.len() as u64;
         for before in sites {
             let mut row = before.clone();
             row.lease = None;
@@ -189,7 +208,7 @@ impl Postgres {
             self.core.save(&before, &row)?;
         }
         self.core.store.tables.orphan_gates(dead, free)?;
-        Ok(true)
+        Ok(count)
     }
 }
 

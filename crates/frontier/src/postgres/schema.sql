@@ -1,4 +1,4 @@
--- The tables of a frontier in PostgreSQL, layout 1. They are in a schema of their own, so that several crawls can share a
+-- The tables of a frontier in PostgreSQL, layout 2. They are in a schema of their own, so that several crawls can share a
 -- database. The encoding of the blobs is that of the embedded engine: docs/decisions/0002-frontier-layout.md.
 --
 -- Keys of sites and paths are 64-bit hashes, stored as signed integers. A block is a blob with the data of many pages
@@ -13,11 +13,28 @@ CREATE TABLE nodes (
     since int8 NOT NULL,          -- unix milliseconds on the clock of the database
     expires int8 NOT NULL,        -- the same
     alive bool NOT NULL,
-    successor int8                -- node that has taken over the leases of this one
+    successor int8,               -- node that has taken over the leases of this one
+    folder int8,                  -- folder of its volumes; NULL for a command that only changes something
+    is_draining bool NOT NULL DEFAULT false,  -- it was asked to finish its visits and end
+    has_left bool NOT NULL DEFAULT false,     -- it ended in order
+    pages int8 NOT NULL DEFAULT 0,            -- pages that it has fetched
+    rate float8 NOT NULL DEFAULT 0,           -- pages per second
+    renewed int8 NOT NULL DEFAULT 0           -- last sign of life
 );
 CREATE INDEX nodes_alive ON nodes (expires) WHERE alive;
 CREATE SEQUENCE node_ids;
 
+-- Folders with volumes. The number is part of the name of each volume.
+CREATE TABLE folders (
+    folder int8 PRIMARY KEY,
+    node text NOT NULL,           -- name of the node that used it last
+    place text NOT NULL           -- machine and path
+);
+CREATE SEQUENCE folder_ids;
+
+-- Texts that all nodes share. Every change takes a new version.
+CREATE TABLE texts (name text PRIMARY KEY, version int8 NOT NULL, content text NOT NULL);
+CREATE SEQUENCE text_versions;
 -- The newest group of check-ins of each node that was stored.
 CREATE TABLE taken (node int8 PRIMARY KEY, number int8 NOT NULL) WITH (fillfactor = 50);
 
@@ -111,7 +128,8 @@ CREATE SEQUENCE run_ids;
 
 -- Single named values; `journal` is the number of the journal that takes new links.
 CREATE TABLE named_values (name text PRIMARY KEY, value int8 NOT NULL);
-INSERT INTO named_values VALUES ('journal', 0);
+-- `crawl` distinguishes this crawl from others, and `horizon` is the common horizon.
+INSERT INTO named_values VALUES ('journal', 0), ('crawl', (random() * 9e15)::int8);
 
 -- Totals: the sum over all nodes. Each node adds to rows of its own, so that nodes do not wait for each other.
 CREATE TABLE totals (node int8 NOT NULL, name text NOT NULL, value int8 NOT NULL, PRIMARY KEY (node, name)) WITH (fillfactor = 50);

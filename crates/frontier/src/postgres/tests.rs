@@ -2,7 +2,8 @@
 
 use std::sync::atomic::AtomicI64;
 
-use super::cluster::new_address;
+use aranha_test_database::new_address;
+
 use super::*;
 use crate::suite::model::model;
 use crate::suite::{EngineFactory, link, page, release, seed, small, suite};
@@ -16,12 +17,17 @@ impl Schema {
         Schema(new_address())
     }
 
+    pub(super) fn address(&self) -> &str {
+        &self.0
+    }
+
     pub(crate) fn open_as(&self, node: &str, ttl: Duration) -> Postgres {
         let settings = NodeSettings {
             node: node.to_owned(),
             ttl,
             pause: Duration::from_millis(100),
             is_on_database_time: false,
+            ..NodeSettings::default()
         };
         Postgres::open(&self.0, small(), settings).expect("opens")
     }
@@ -39,7 +45,7 @@ impl EngineFactory for Schema {
     }
 
     fn view(&self) -> View {
-        View::connect(&self.0).expect("opens")
+        View::connect(&self.0, None).expect("opens")
     }
 }
 
@@ -47,6 +53,7 @@ suite!(Schema::new());
 model!(Schema::new(), 8);
 
 /// A time to live that does not end during a test.
+pub(super) const LONG: Duration = Duration::from_hours(1);
 pub(crate) const LONG: Duration = Duration::from_hours(1);
 
 #[test]
@@ -216,7 +223,7 @@ fn a_pause_holds_between_nodes_with_different_clocks() {
 fn readers_see_the_committed_state_and_register_no_node() {
     let schema = Schema::new();
     assert!(matches!(
-        View::connect(&schema.0),
+        View::connect(&schema.0, None),
         Err(FrontierError::Missing { .. })
     ));
     let mut node = schema.open_as("a", LONG);
@@ -226,7 +233,7 @@ fn readers_see_the_committed_state_and_register_no_node() {
     )
     .expect("seeds");
     let lease = node.check_out(1, 1).expect("checks out").remove(0);
-    let view = View::connect(&schema.0).expect("opens");
+    let view = View::connect(&schema.0, None).expect("opens");
     assert_eq!(view.seeds().expect("seeds").len(), 2);
     let mut names = Vec::new();
     view.sites(|site| {
@@ -262,7 +269,7 @@ fn a_newer_layout_is_refused() {
     connection
         .batch("UPDATE layout SET version = 99")
         .expect("sets");
-    let error = View::connect(&schema.0).expect_err("newer");
+    let error = View::connect(&schema.0, None).expect_err("newer");
     assert!(error.to_string().contains("layout 99"), "{error}");
     let error = Postgres::open(&schema.0, small(), NodeSettings::default()).expect_err("newer");
     assert!(error.to_string().contains("layout 99"), "{error}");

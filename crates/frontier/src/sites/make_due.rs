@@ -26,8 +26,13 @@ struct StoredOrder {
 }
 
 impl<T: Tables> Core<T> {
-    /// Make the sites of these seeds and their retries due.
-    pub(crate) fn make_sites_due(&mut self, now: i64, seeds: &[Seed]) -> Result<(), StoreError> {
+    /// Make the sites of these seeds and their retries due. Courtesy pauses end at `free` at the latest.
+    pub(crate) fn make_sites_due(
+        &mut self,
+        now: i64,
+        seeds: &[Seed],
+        free: i64,
+    ) -> Result<(), StoreError> {
         // A site with several seeds is handled only once, because handling it reads all its retries.
         let sites: BTreeSet<i64> = seeds.iter().map(|seed| seed.site_key.0 as i64).collect();
         for key in sites {
@@ -35,7 +40,7 @@ impl<T: Tables> Core<T> {
                 continue;
             };
             let mut site = before.clone();
-            site.free = site.free.min(now);
+            site.free = site.free.min(free);
             self.store.later_make_due(&mut site, now, &mut self.block)?;
             site.schedule(now, self.store.horizon);
             self.save(&before, &site)?;
@@ -62,12 +67,14 @@ impl<T: Tables> Core<T> {
     }
 
     /// Take the next 500 sites in order of key, beginning after the key `after`, and make all their pages due, except
-    /// those visited since `began`. Returns the key of the last site; `None` if no site has a key after `after`.
+    /// those visited since `began`. Courtesy pauses end at `free` at the latest. Returns the key of the last site; `None`
+    /// if no site has a key after `after`.
     pub(crate) fn make_next_sites_due(
         &mut self,
         now: i64,
         order: &VisitOrder,
         began: i64,
+        free: i64,
         after: Option<i64>,
     ) -> Result<Option<i64>, StoreError> {
         /// Sites per transaction.
@@ -75,14 +82,15 @@ impl<T: Tables> Core<T> {
         let sites = self.store.tables.sites_after(after, SITES)?;
         for before in sites.iter().filter(|site| !site.blocked) {
             let mut site = before.clone();
-            site.free = site.free.min(now);
+            site.free = site.free.min(free);
             let visited = if began < now {
                 self.store.visited_since(&site, began)?
             } else {
                 HashSet::new()
             };
             self.queue_finished_pages(&mut site, order.source, &visited)?;
-            if order.unconditional {
+            // The window of a leased site belongs to its visit, which another node makes.
+            if order.unconditional && site.lease.is_none() {
                 self.make_window_unconditional(&mut site)?;
             }
             self.store

@@ -1,5 +1,5 @@
-//! Repairs of a frontier, for `aranha check --repair`: restores page records from an archive, and lets pages be fetched
-//! again whose stored responses are lost.
+//! Repairs of a frontier: restores page records from an archive, lets pages be fetched again whose stored responses are
+//! lost (`aranha check --repair`), and adopts stored responses whose check-in was lost (`aranha clean`).
 
 use std::collections::HashSet;
 
@@ -42,7 +42,51 @@ impl<T: Tables> Core<T> {
         Ok(())
     }
 
-    /// Let pages of a site be fetched again, unconditionally and as soon as possible. Returns the number of pages found.
+    /// Add the records of pages that the site does not know, oldest first, and queue these pages, because their links are
+    /// unknown too. Returns the number of pages; 0 if the site is being visited.
+    pub(crate) fn adopt_pages(
+        &mut self,
+        now: i64,
+        name: &str,
+        origin: &str,
+        records: &[PageRecord],
+    ) -> Result<u64, StoreError> {
+        let before = self.store.tables.site(SiteKey::of(name).0 as i64)?;
+        if before
+            .as_ref()
+            .is_some_and(|site| site.lease.is_some() || site.blocked)
+        {
+            return Ok(0);
+        }
+        let known: HashSet<PathKey> = match &before {
+            Some(site) => self.store.keys_read(site)?.into_iter().collect(),
+            None => HashSet::new(),
+        };
+        let unknown = records.iter().filter(|record| !known.contains(&record.key));
+        let records: Vec<PageRecord> = unknown.cloned().collect();
+        if records.is_empty() {
+            return Ok(0);
+        }
+        self.restore_site(name, origin, &records)?;
+        let Some(before) = self.store.tables.site(SiteKey::of(name).0 as i64)? else {
+            return Ok(0);
+        };
+        let mut site = before.clone();
+        let mut queued = HashSet::new();
+        let newest = records.into_iter().rev();
+        let pages: Vec<Pending> = newest
+            .filter(|record| queued.insert(record.key))
+            .map(unfetched)
+            .collect();
+        self.store
+            .queue_append(&mut site, &pages, &mut self.block)?;
+        site.schedule(now, self.store.horizon);
+        self.save(&before, &site)?;
+        Ok(pages.len() as u64)
+    }
+
+    /// Let pages of a site be fetched again, unconditionally and as soon as possible. Returns the number of pages found; 0
+    /// if another node is visiting the site.
     pub(crate) fn refetch_pages(
         &mut self,
         now: i64,
@@ -52,6 +96,10 @@ impl<T: Tables> Core<T> {
         let Some(before) = self.store.tables.site(SiteKey::of(name).0 as i64)? else {
             return Ok(0);
         };
+        // The window of a leased site belongs to its visit.
+        if before.lease.is_some() {
+            return Ok(0);
+        }
         let mut site = before.clone();
         let mut found = HashSet::new();
         self.forget_queued(&mut site, pages, &mut found)?;

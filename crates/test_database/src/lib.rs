@@ -1,5 +1,5 @@
 //! A private PostgreSQL server for the tests of one process: in a temporary folder, on a unix socket, with a schema for
-//! each test.
+//! each test. Only tests depend on this crate.
 
 use std::io;
 use std::os::unix::process::CommandExt as _;
@@ -35,7 +35,7 @@ rm -rf "$1"
 
 /// A running server.
 #[derive(Debug)]
-pub(crate) struct Cluster {
+pub struct Cluster {
     folder: PathBuf,
     /// Its standard input stays open as long as the server is needed.
     server: Mutex<Child>,
@@ -44,14 +44,51 @@ pub(crate) struct Cluster {
 
 static CLUSTER: LazyLock<Cluster> = LazyLock::new(|| Cluster::start().expect("PostgreSQL starts"));
 
-/// The address of a new schema on the server of this process.
-pub(crate) fn new_address() -> String {
+/// A role that must log in with a password. It does not exist until a test creates it.
+pub const ROLE_WITH_PASSWORD: &str = "with_password";
+
+/// The address of a new schema on the server of this process. The role may do everything and needs no password.
+pub fn new_address() -> String {
     let number = CLUSTER.schemas.fetch_add(1, Relaxed);
-    CLUSTER.address(&format!("test_{number}"))
+    CLUSTER.address("aranha", &format!("test_{number}"))
+}
+
+/// The address of the schema for another role.
+pub fn address_for(role: &str, schema: &str) -> String {
+    CLUSTER.address(role, schema)
+}
+
+/// Runs SQL statements. Returns what psql prints, without headers.
+///
+/// # Panics
+///
+/// If a statement fails.
+pub fn sql(statements: &str) -> String {
+    let programs = programs().expect("PostgreSQL is installed");
+    let mut psql = Command::new(programs.join("psql"));
+    psql.args([
+        "-X",
+        "-q",
+        "-A",
+        "-t",
+        "-v",
+        "ON_ERROR_STOP=1",
+        "-U",
+        "aranha",
+        "-d",
+        "postgres",
+        "-h",
+    ]);
+    psql.arg(&CLUSTER.folder).args(["-c", statements]);
+    let output = psql.stdin(Stdio::null()).output().expect("psql runs");
+    let problem = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{statements}: {problem}");
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
 impl Cluster {
-    pub(crate) fn start() -> io::Result<Cluster> {
+    /// Starts a server of its own.
+    pub fn start() -> io::Result<Cluster> {
         let programs = programs()?;
         let memory = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
         let folder = memory?.keep();
@@ -72,6 +109,11 @@ impl Cluster {
         if !output.status.success() {
             return Err(io::Error::other(String::from_utf8_lossy(&output.stderr)));
         }
+        // The first line that fits counts.
+        let rules = folder.join("data/pg_hba.conf");
+        let trust = std::fs::read_to_string(&rules)?;
+        let password = format!("local all {ROLE_WITH_PASSWORD} scram-sha-256\n");
+        std::fs::write(&rules, password + &trust)?;
         let mut run = as_user(Command::new("sh"), user);
         run.arg("-c").arg(RUN).arg(&programs).arg(&folder);
         let server = run.stdin(Stdio::piped()).stdout(Stdio::null()).spawn()?;
@@ -105,9 +147,12 @@ impl Cluster {
         }
     }
 
-    /// Kill all processes of the server.
-    #[allow(dead_code, reason = "this file is part of several test programs")]
-    pub(crate) fn crash(&self) {
+    /// Kills all processes of the server.
+    ///
+    /// # Panics
+    ///
+    /// If another thread has panicked while it gave an order to the server.
+    pub fn crash(&self) {
         self.order("kill");
         while self.folder.join("data/postmaster.pid").exists() {
             std::thread::sleep(Duration::from_millis(5));
@@ -115,8 +160,11 @@ impl Cluster {
     }
 
     /// Start the server after a crash.
-    #[allow(dead_code, reason = "this file is part of several test programs")]
-    pub(crate) fn restart(&self) -> io::Result<()> {
+    ///
+    /// # Panics
+    ///
+    /// If another thread has panicked while it gave an order to the server.
+    pub fn restart(&self) -> io::Result<()> {
         self.order("start");
         self.wait_until_ready()
     }
@@ -128,9 +176,14 @@ impl Cluster {
         writeln!(input, "{line}").expect("the server is watched");
     }
 
-    pub(crate) fn address(&self, schema: &str) -> String {
+    /// The address of a schema. The role may do everything and needs no password.
+    pub fn address_of(&self, schema: &str) -> String {
+        self.address("aranha", schema)
+    }
+
+    fn address(&self, role: &str, schema: &str) -> String {
         let host = self.folder.display().to_string().replace('/', "%2F");
-        format!("postgres://aranha@{host}/postgres?schema={schema}")
+        format!("postgres://{role}@{host}/postgres?schema={schema}")
     }
 }
 

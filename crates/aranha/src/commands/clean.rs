@@ -1,0 +1,169 @@
+//! `aranha clean`: give back what dead nodes left, and find stored responses that the frontier does not know (M4).
+//!
+//! A process that is killed may have written responses to its volumes whose check-in was lost. Nothing is wrong with that: the
+//! pages are fetched again. A page that the frontier does not know at all can be adopted, so that its content is not lost.
+
+use std::collections::{BTreeMap, HashSet};
+
+use aranha_engine::{Clock, Collection as Folder};
+use aranha_frontier::{PageFilter, PageRecord};
+use aranha_volume::VolumeId;
+use clap::Args;
+use serde_json::json;
+
+use crate::collection_reader::CollectionReader;
+use crate::display::grouped;
+use crate::error::{CommandError, ExitStatus};
+use crate::frontier_access;
+use crate::output::{Output, counted, message};
+use crate::progress_line::ProgressLine;
+use crate::repair::frontier::each_volume;
+use crate::shared_args::{CollectionArg, JsonObjectArg};
+use crate::terminal_escape::Escaped;
+
+const EXAMPLES: &str = "\
+Examples:
+  aranha clean -c example               list the stored responses without a record
+  aranha clean --adopt -c example       add those of unknown pages to the frontier
+  aranha clean -c /scratch/node7        also gives back what dead nodes hold
+
+Orphans go to stdout, one per line: URL, volume and offset, and what becomes of the page. No crawl may be running in the folder. \
+In a crawl of several machines, each node has the orphans in its own folder.";
+
+/// Give back what dead nodes hold, and list stored responses that the frontier does not know
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    collection: CollectionArg,
+    /// Add the orphans of unknown pages to the frontier. These pages are fetched once more, to find their links
+    #[arg(long)]
+    adopt: bool,
+    #[command(flatten)]
+    output: JsonObjectArg,
+}
+
+/// A stored response without a record.
+struct Orphan {
+    site: String,
+    url: String,
+    volume: VolumeId,
+    offset: u64,
+    /// Whether the frontier knows the page.
+    is_known: bool,
+}
+
+/// Site, origin and records of pages that can be adopted.
+type Adoptable = BTreeMap<String, (String, Vec<PageRecord>)>;
+
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
+    let opened = frontier_access::require_existing(&arguments.collection)?;
+    let now = Clock::new().now();
+    let dead_nodes = match frontier_access::shared_writer(&opened.config)? {
+        Some(mut frontier) => Some(frontier.clean_up(now)?),
+        None => None,
+    };
+    let collection = CollectionReader::open(&arguments.collection)?;
+    let mut adopted = 0;
+    let mut orphans = Vec::new();
+    if collection.folder.join("archive").exists() {
+        // It keeps crawls from the folder: a running crawl has responses whose check-in is yet to come.
+        let folder = Folder::at(&collection.folder);
+        let mut frontier = frontier_access::node(&folder, &opened.config)?;
+        let (found, adoptable) = find_orphans(&collection)?;
+        orphans = found;
+        if arguments.adopt {
+            for (site, (origin, records)) in &adoptable {
+                adopted += frontier.adopt(now, site, origin, records)?;
+            }
+        }
+    }
+    let mut output = Output::new();
+    if arguments.output.json {
+        let listed: Vec<_> = orphans
+            .iter()
+            .map(|orphan| {
+                json!({"url": orphan.url, "site": orphan.site, "volume_id": orphan.volume.to_string(), "offset": orphan.offset,
+                       "known": orphan.is_known})
+            })
+            .collect();
+        output.json(&json!({"dead_nodes": dead_nodes, "orphans": listed, "adopted": adopted}))?;
+    } else {
+        for orphan in &orphans {
+            let fate = match (orphan.is_known, arguments.adopt) {
+                (true, _) => "known: it was or will be fetched again",
+                (false, true) => "adopted",
+                (false, false) => "unknown: --adopt adds it",
+            };
+            let line = format!(
+                "{}\t{} at byte {}\t{fate}",
+                orphan.url, orphan.volume, orphan.offset
+            );
+            output.line(Escaped(&line))?;
+        }
+        if let Some(nodes) = dead_nodes {
+            message(format_args!("{} declared dead", counted(nodes, "node")));
+        }
+        message(format_args!(
+            "{} without a record, {} adopted",
+            counted(orphans.len() as u64, "stored response"),
+            counted(adopted, "page")
+        ));
+    }
+    output.finish()?;
+    Ok(ExitStatus::Done)
+}
+
+/// Compares the responses in the volumes of this folder with the locations that the frontier knows.
+fn find_orphans(collection: &CollectionReader) -> Result<(Vec<Orphan>, Adoptable), CommandError> {
+    let mut line = ProgressLine::new();
+    let (mut recorded, mut pages) = (HashSet::new(), 0_u64);
+    let filter = PageFilter {
+        all: true,
+        ..PageFilter::default()
+    };
+    collection.view.pages(&filter, |entry| {
+        pages += 1;
+        line.show(|| format!("{} records read", grouped(pages)));
+        recorded.extend(
+            entry
+                .record
+                .location
+                .map(|place| (place.volume, place.offset)),
+        );
+        true
+    })?;
+    let (mut orphans, mut adoptable) = (Vec::new(), Adoptable::new());
+    let is_orphan =
+        |location: aranha_volume::Location| !recorded.contains(&(location.volume, location.offset));
+    let config = collection.last_config();
+    each_volume(&collection.folder, &config, &is_orphan, |sites, _| {
+        for (site, (origin, records)) in sites {
+            for record in records {
+                let url = format!("{origin}{}", record.path);
+                let Some(location) = record.location else {
+                    continue;
+                };
+                let canonical = collection.literal.canon(&url);
+                let is_known = match &canonical {
+                    Ok(url) => collection.view.explain(url)?.known,
+                    Err(_) => true,
+                };
+                orphans.push(Orphan {
+                    site: site.clone(),
+                    url,
+                    volume: location.volume,
+                    offset: location.offset,
+                    is_known,
+                });
+                if !is_known {
+                    let found = adoptable.entry(site.clone()).or_default();
+                    origin.clone_into(&mut found.0);
+                    found.1.push(record);
+                }
+            }
+        }
+        Ok(())
+    })?;
+    Ok((orphans, adoptable))
+}

@@ -1,0 +1,65 @@
+//! Which volumes a folder holds, and where those of other nodes are.
+//!
+//! In a crawl of several machines each folder has a number, which is a part of every volume's name. A page whose volume has the
+//! number of another folder is not missing: it is stored elsewhere.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use aranha_engine::Collection as Folder;
+use aranha_frontier::{FolderEntry, View};
+use aranha_volume::{ArchiveReader, VolumeId};
+
+use crate::error::CommandError;
+
+/// The numbers whose volumes belong to a folder.
+pub(crate) struct OwnVolumes {
+    numbers: HashSet<u32>,
+    folders: Vec<FolderEntry>,
+}
+
+/// The number that the folder has now.
+fn own_number(folder: &Path) -> Option<u32> {
+    let text = std::fs::read_to_string(Folder::at(folder).node_file()).ok()?;
+    let number = text
+        .parse::<toml::Table>()
+        .ok()?
+        .get("folder")?
+        .as_integer()?;
+    u32::try_from(number).ok()
+}
+
+impl OwnVolumes {
+    /// The number of this folder, and those of the volumes in it. Volumes of a crawl on one machine have the number 0, which belongs to every
+    /// folder.
+    pub(crate) fn of(folder: &Path, view: &View) -> Result<Self, CommandError> {
+        let volumes = ArchiveReader::open(folder).and_then(|reader| reader.volumes());
+        let volumes = volumes.unwrap_or_default();
+        let numbers = volumes.iter().map(|volume| volume.id.node());
+        Ok(Self {
+            numbers: numbers.chain([0]).chain(own_number(folder)).collect(),
+            folders: view.folders()?,
+        })
+    }
+
+    /// Whether the volume should be in this folder.
+    pub(crate) fn contains(&self, volume: VolumeId) -> bool {
+        self.numbers.contains(&volume.node())
+    }
+
+    /// Where a volume is that belongs to another folder; `None` if it should be in this one.
+    pub(crate) fn elsewhere(&self, volume: VolumeId) -> Option<String> {
+        if self.contains(volume) {
+            return None;
+        }
+        let mut folders = self.folders.iter();
+        let folder = folders.find(|folder| folder.number == volume.node());
+        Some(match folder {
+            Some(folder) => format!(
+                "stored by {} in volume {volume} in {}; not in this folder",
+                folder.node, folder.place
+            ),
+            None => format!("stored in volume {volume} of another node; not in this folder"),
+        })
+    }
+}
