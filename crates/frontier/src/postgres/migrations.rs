@@ -9,7 +9,7 @@ use super::link_runs::MIGRATION;
 use crate::store_error::StoreError;
 
 /// Statements that change the tables from one layout to the next, beginning with layout 1.
-const MIGRATIONS: &[&str] = &[include_str!("migrations/nodes.sql")];
+const MIGRATIONS: &[&str] = &[];
 /// The layout that this program writes.
 const LAYOUT: i64 = 1 + MIGRATIONS.len() as i64;
 

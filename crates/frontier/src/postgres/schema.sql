@@ -1,4 +1,4 @@
--- The tables of a frontier in PostgreSQL, layout 2. They are in a schema of their own, so that several crawls can share a
+-- The tables of a frontier in PostgreSQL, layout 1. They are in a schema of their own, so that several crawls can share a
 -- database. The encoding of the blobs is that of the embedded engine: docs/decisions/0002-frontier-layout.md.
 --
 -- Keys of sites and paths are 64-bit hashes, stored as signed integers. A block is a blob with the data of many pages

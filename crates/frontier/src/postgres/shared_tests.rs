@@ -255,27 +255,3 @@ fn pages_without_a_record_are_adopted_once() {
         "a visit is under way"
     );
 }
-
-#[test]
-fn layout_1_is_migrated() {
-    let schema = Schema::new();
-    let mut node = schema.open_as("a", LONG);
-    node.seed(0, &[seed("https://a.example/")]).expect("seeds");
-    let connection = &node.core.store.tables.connection;
-    connection
-        .batch(
-            "ALTER TABLE nodes DROP folder, DROP is_draining, DROP has_left, DROP pages, DROP rate, DROP renewed; \
-             DROP TABLE folders, texts; DROP SEQUENCE folder_ids, text_versions; \
-             DELETE FROM named_values WHERE name IN ('crawl', 'horizon'); UPDATE layout SET version = 1",
-        )
-        .expect("turns the tables into those of layout 1");
-    let error = View::connect(schema.address(), None).expect_err("older");
-    assert!(
-        matches!(error, FrontierError::Older { found: 1, .. }),
-        "{error}"
-    );
-    let folder = tempfile::tempdir().expect("a folder");
-    let mut next = open_in(&schema, "b", folder.path()).expect("migrates");
-    assert_eq!(shared(&mut next).folder(), 1);
-    assert_eq!(next.check_out(1, 1).expect("checks out").len(), 1);
-}

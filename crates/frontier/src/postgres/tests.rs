@@ -53,7 +53,6 @@ suite!(Schema::new());
 model!(Schema::new(), 8);
 
 /// A time to live that does not end during a test.
-pub(super) const LONG: Duration = Duration::from_hours(1);
 pub(crate) const LONG: Duration = Duration::from_hours(1);
 
 #[test]
