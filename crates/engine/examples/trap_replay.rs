@@ -23,7 +23,7 @@ const LIMIT: u32 = 50;
 /// The limits for which the orders are counted, to show how far the default is from harm.
 const LIMITS: [u32; 5] = [10, 20, 30, 40, LIMIT];
 
-/// Random numbers that are the same in every run (SplitMix64).
+/// Random numbers that are the same in every run (`SplitMix64`).
 struct Chance(u64);
 
 impl Chance {
