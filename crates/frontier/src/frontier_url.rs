@@ -117,17 +117,17 @@ pub(crate) fn without_password(address: &str) -> String {
     let Some((scheme, rest)) = address.split_once("://") else {
         return "postgres".to_owned();
     };
-    let (rest, query) = match rest.split_once('?') {
-        Some((rest, query)) => (rest, Some(query)),
-        None => (rest, None),
-    };
-    // A password may contain `@` and `/`.
-    let (authority, path) = match rest.rsplit_once('@') {
+    // A password may contain `@`, `/` and `?`, so it ends at the last `@`.
+    let (authority, rest) = match rest.rsplit_once('@') {
         Some((login, place)) => {
             let user = login.split(':').next().unwrap_or_default();
             (format!("{user}@"), place)
         }
         None => (String::new(), rest),
+    };
+    let (path, query) = match rest.split_once('?') {
+        Some((path, query)) => (path, Some(query)),
+        None => (rest, None),
     };
     let parameters = query.unwrap_or_default().split('&');
     let parameters = parameters
@@ -152,6 +152,10 @@ mod tests {
             (
                 "postgres://crawl:a/b@c@db:5433/n",
                 "postgres://crawl@db:5433/n",
+            ),
+            (
+                "postgres://crawl:?s3cret/a@db/n?schema=x",
+                "postgres://crawl@db/n?schema=x",
             ),
             ("postgres://db/n?password=s3cret", "postgres://db/n"),
             (

@@ -74,6 +74,11 @@ impl StoreError {
         error.code().is_some_and(|code| conflicts.contains(&code))
     }
 
+    /// Whether a lock was not taken because another transaction has it.
+    pub(crate) fn is_locked(&self) -> bool {
+        matches!(self, StoreError::Postgres(error) if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE))
+    }
+
     /// A block that cannot be decoded, or a row that is missing.
     pub(crate) fn damaged(what: &str, id: i64) -> StoreError {
         StoreError::Damaged(format!("{what} {id}"))
@@ -179,13 +184,33 @@ fn is_away(error: &tokio_postgres::Error) -> bool {
     let Some(code) = error.code() else {
         // Errors without a code come from the connection, or from a value of the wrong type.
         let source = std::error::Error::source(error);
-        return error.is_closed() || source.is_some_and(<dyn std::error::Error>::is::<io::Error>);
+        let io = source.and_then(<dyn std::error::Error>::downcast_ref::<io::Error>);
+        // A certificate that is refused now is refused the next time too.
+        let is_tls = |io: &io::Error| {
+            let inner = io.get_ref();
+            inner
+                .and_then(|inner| inner.downcast_ref::<rustls::Error>())
+                .is_some()
+        };
+        return error.is_closed() || io.is_some_and(|io| !is_tls(io));
     };
+    is_passing(code)
+}
+
+/// Whether PostgreSQL may accept the same statement later: it is starting, stopping, short of memory or connections,
+/// read-only after a failover, or it has cancelled the statement or ended the session because of a time limit.
+fn is_passing(code: &SqlState) -> bool {
     let passing = [
         &SqlState::ADMIN_SHUTDOWN,
         &SqlState::CRASH_SHUTDOWN,
         &SqlState::CANNOT_CONNECT_NOW,
+        &SqlState::OUT_OF_MEMORY,
         &SqlState::TOO_MANY_CONNECTIONS,
+        &SqlState::READ_ONLY_SQL_TRANSACTION,
+        &SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
+        &SqlState::IDLE_SESSION_TIMEOUT,
+        &SqlState::LOCK_NOT_AVAILABLE,
+        &SqlState::QUERY_CANCELED,
     ];
     passing.contains(&code) || code.code().starts_with("08")
 }

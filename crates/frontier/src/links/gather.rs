@@ -77,6 +77,11 @@ impl Gather {
         self.bytes.len() - start.bytes
     }
 
+    /// Size of the encoded links.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// Remove the links and keep the memory.
     pub(crate) fn clear(&mut self) {
         self.bytes.clear();

@@ -16,9 +16,14 @@ use tokio_postgres::config::{Host, SslMode};
 use crate::FrontierError;
 use crate::frontier_url::without_password;
 
-/// Time after which a connection attempt has failed, and time without an answer after which the connection is lost.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
+/// Time after which a connection attempt has failed.
+pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Time after which the connection is lost if the other machine does not confirm what it was sent.
+pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
+/// A connection without traffic is tested after `KEEPALIVE_IDLE`, this many times.
+pub(super) const KEEPALIVE_IDLE: Duration = Duration::from_secs(10);
+pub(super) const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
+pub(super) const KEEPALIVE_TESTS: u32 = 4;
 /// Schema of the tables if the address names none.
 const DEFAULT_SCHEMA: &str = "aranha";
 /// Folder of the server's socket if nothing names a host.
@@ -96,7 +101,9 @@ impl Address {
             .application_name("aranha")
             .connect_timeout(CONNECT_TIMEOUT)
             .tcp_user_timeout(ANSWER_TIMEOUT)
-            .keepalives_idle(ANSWER_TIMEOUT / 3);
+            .keepalives_idle(KEEPALIVE_IDLE)
+            .keepalives_interval(KEEPALIVE_INTERVAL)
+            .keepalives_retries(KEEPALIVE_TESTS);
         Ok(Address {
             config,
             schema: parts.schema,

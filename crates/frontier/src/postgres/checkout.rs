@@ -1,17 +1,21 @@
 //! Check-out and check-in: chooses due sites, and reads what the sites of a group need with few statements.
 
 use super::Postgres;
-use super::tables::{COLUMNS, Chain, PostgresTables};
+use super::tables::{COLUMNS, Chain, NEWEST, PostgresTables, WHOLE};
 use crate::sites::checkout::{MAX_RECLAIMED, MIN_FLUSH_INTERVAL, examined};
 use crate::sites::site_row::{FOUND, FOUND_REVISIT, SEED_NEW, SEED_REVISIT, SEED_VISITED, SiteRow};
 use crate::sites::tables::Tables as _;
 use crate::store_error::StoreError;
-use crate::{CheckIn, FrontierError, Lease, LeaseGate, Then};
+use crate::{CheckIn, CheckedIn, FrontierError, Lease, LeaseGate, LeaseLost, Then};
 
 /// Time between two searches for dead nodes, in milliseconds.
 const CLEAN_INTERVAL: i64 = 1000;
 /// Maximum number of sites that one transaction examines.
 const SITES: usize = 256;
+/// Number of check-ins of a transaction that are in memory as rows and blocks.
+const CHECK_INS: usize = if cfg!(test) { 2 } else { 64 };
+/// Size in bytes at which links become an entry of the journal.
+const MAX_JOURNAL_ENTRY: usize = 4 << 20;
 
 impl Postgres {
     /// Lease up to `room` due sites.
@@ -21,13 +25,35 @@ impl Postgres {
         room: usize,
     ) -> Result<Vec<Lease>, FrontierError> {
         self.clean(now)?;
+        self.reclaim_expired(now)?;
+        if self.horizon_changed {
+            self.reschedule(now)?;
+        }
         let mut leases = Vec::new();
+        match self.fill(now, room, &mut leases) {
+            // These leases are committed. If they were not returned, nobody would visit their sites until they expire.
+            Err(error) if !leases.is_empty() => {
+                tracing::warn!(%error, leases = leases.len(), "a check-out has ended early");
+            }
+            result => result?,
+        }
+        Ok(leases)
+    }
+
+    /// Lease due sites until there are `room` leases.
+    fn fill(
+        &mut self,
+        now: i64,
+        room: usize,
+        leases: &mut Vec<Lease>,
+    ) -> Result<(), FrontierError> {
         let mut budget = examined(room);
         let mut has_sorted = false;
         while leases.len() < room && budget > 0 {
             let count = (room - leases.len()).min(budget).min(SITES);
             let (examined, new) =
                 self.transact(now, |engine, now| engine.lease_due_sites(now, count))?;
+            leases.extend(new);
             if examined == 0 {
                 if has_sorted || !self.should_flush(now, leases.is_empty())? {
                     break;
@@ -38,9 +64,8 @@ impl Postgres {
                 self.sort_links(now, true, false)?;
             }
             budget -= examined.min(budget);
-            leases.extend(new);
         }
-        Ok(leases)
+        Ok(())
     }
 
     /// Give back the sites of dead nodes, and let sites wait no longer for gates without an owner.
@@ -59,6 +84,25 @@ impl Postgres {
         Ok(())
     }
 
+    /// End the leases of this node that have expired. This is the beginning of the call, because visits may renew their
+    /// leases until then.
+    fn reclaim_expired(&mut self, now: i64) -> Result<(), FrontierError> {
+        let tables = &self.core.store.tables;
+        if tables.leases_expired(now + self.shift.get(), 1).is_empty() {
+            return Ok(());
+        }
+        self.transact(now, |engine, now| {
+            let tables = &engine.core.store.tables;
+            let expired = tables.leases_expired(now, MAX_RECLAIMED);
+            let sites: Vec<i64> = expired.iter().map(|lease| lease.site).collect();
+            tables.lock_sites(&sites)?;
+            for lease in expired {
+                engine.core.reclaim(now, lease)?;
+            }
+            Ok(())
+        })
+    }
+
     /// Lease up to `count` due sites. Returns the number of sites that were examined too.
     fn lease_due_sites(
         &mut self,
@@ -67,22 +111,7 @@ impl Postgres {
     ) -> Result<(usize, Vec<Lease>), StoreError> {
         // This lock comes before those of sites, as in the sorter.
         self.core.store.tables.share_runs()?;
-        let expired = self.core.store.tables.leases_expired(now, MAX_RECLAIMED);
-        let sites: Vec<i64> = expired.iter().map(|lease| lease.site).collect();
-        self.core.store.tables.lock_sites(&sites)?;
-        for lease in expired {
-            self.core.reclaim(now, lease)?;
-        }
         let horizon = self.core.store.horizon;
-        if self.horizon_changed {
-            self.core.store.tables.write()?;
-            self.core.store.tables.unit.take();
-            self.core.store.tables.unit.borrow_mut().is_writing = true;
-            self.core.store.tables.reschedule(now, horizon)?;
-            self.horizon_changed = false;
-        }
-        // Sites that were just reclaimed must be found by the query.
-        self.write()?;
         let mut sites = self.sites_in_line(now, horizon, count)?;
         let tables = &self.core.store.tables;
         sites.append(&mut tables.sites_due(now, horizon, count - sites.len())?);
@@ -117,16 +146,63 @@ impl Postgres {
         Ok(!work.is_announced || work.journals.iter().sum::<i64>() > 0)
     }
 
-    /// Read what the check-ins of a group need.
-    pub(super) fn read_for_check_ins(&self, batch: &[CheckIn]) -> Result<(), StoreError> {
+    /// Store check-ins in one transaction.
+    pub(super) fn store_check_ins(
+        &mut self,
+        now: i64,
+        batch: Vec<CheckIn>,
+    ) -> Result<Vec<Result<CheckedIn, LeaseLost>>, StoreError> {
         let tables = &self.core.store.tables;
         let mut sites = Vec::with_capacity(batch.len());
-        for entry in batch {
+        for entry in &batch {
             sites.push(tables.lease_site(entry.lease as i64)?);
         }
         tables.lock_sites(&sites.iter().flatten().copied().collect::<Vec<_>>())?;
+        if self.was_stored_before()? {
+            return self.end_leases_of(now, &batch);
+        }
+        let mut replies = Vec::with_capacity(batch.len());
+        let mut batch = batch.into_iter();
+        for sites in sites.chunks(CHECK_INS) {
+            let part: Vec<CheckIn> = batch.by_ref().take(sites.len()).collect();
+            self.read_for_check_ins(sites, &part)?;
+            for entry in part {
+                replies.push(self.store_check_in(now, entry)?);
+            }
+            self.write()?;
+        }
+        Ok(replies)
+    }
+
+    fn store_check_in(
+        &mut self,
+        now: i64,
+        mut entry: CheckIn,
+    ) -> Result<Result<CheckedIn, LeaseLost>, StoreError> {
+        let (lease, shift) = (entry.lease, self.shift.get());
+        shift_times(&mut entry, shift);
+        let reply = self.core.store_check_in(now, entry)?;
+        if self.core.inbox.outbox.gather.bytes() >= MAX_JOURNAL_ENTRY {
+            let core = &mut self.core;
+            let gather = &mut core.inbox.outbox.gather;
+            core.store.journal_append(gather, &mut core.block)?;
+        }
+        let reply = reply.map(|reply| CheckedIn {
+            expires: reply.expires - shift,
+            ..reply
+        });
+        Ok(reply.ok_or(LeaseLost { lease }))
+    }
+
+    /// Read what a part of a group of check-ins needs.
+    fn read_for_check_ins(
+        &self,
+        sites: &[Option<i64>],
+        part: &[CheckIn],
+    ) -> Result<(), StoreError> {
+        let tables = &self.core.store.tables;
         let (mut queues, mut keys, mut windows) = (Vec::new(), Vec::new(), Vec::new());
-        for (site, entry) in sites.iter().zip(batch) {
+        for (site, entry) in sites.iter().zip(part) {
             let Some(site) = site else {
                 continue;
             };
@@ -145,8 +221,21 @@ impl Postgres {
             }
         }
         tables.read_queues(&queues)?;
-        tables.read_chains(Chain::Keys, &keys)?;
-        tables.read_chains(Chain::Window, &windows)
+        tables.read_chains(Chain::Keys, &keys, NEWEST)?;
+        tables.read_chains(Chain::Window, &windows, WHOLE)
+    }
+}
+
+/// Move the due times of a check-in from the clock of the caller to that of the sites, which is `shift` ahead. Times at
+/// which something happened stay as they are.
+fn shift_times(entry: &mut CheckIn, shift: i64) {
+    if let Then::Release { due } = &mut entry.then {
+        *due += shift;
+    }
+    let retries = entry.later.iter_mut().map(|(due, _)| due);
+    let next = entry.done.iter_mut().filter_map(|page| page.next.as_mut());
+    for time in retries.chain(next) {
+        *time = time.saturating_add(shift);
     }
 }
 
@@ -184,39 +273,15 @@ impl PostgresTables {
         Ok(sites)
     }
 
-    /// Recompute `due` and `class` of all sites after the horizon changed: [`SiteRow`]'s `schedule` and `class` in SQL.
-    pub(super) fn reschedule(&self, now: i64, horizon: i64) -> Result<(), StoreError> {
-        let (seed_new, found, seed_visited) = (SEED_NEW, FOUND, SEED_VISITED);
-        let (seed_revisit, found_revisit) = (SEED_REVISIT, FOUND_REVISIT);
-        self.connection.run(
-            &format!(
-                "UPDATE sites SET due = greatest(free, CASE WHEN again_due <= $2 THEN least(again_due, later_due) \
-                 ELSE later_due END) WHERE key IN (SELECT key FROM sites WHERE class IN ({seed_new}, {found}, {seed_visited}) \
-                 AND due > $1 AND later_due IS NOT NULL AND again_due IS NOT NULL AND held + queued = 0 AND NOT inbox \
-                 ORDER BY key FOR UPDATE)"
-            ),
-            &[&now, &horizon],
-        )?;
-        self.connection.run(
-            &format!(
-                "UPDATE sites SET class = CASE WHEN class = {seed_revisit} THEN {seed_visited} ELSE {found} END \
-                 WHERE key IN (SELECT key FROM sites WHERE class IN ({seed_revisit}, {found_revisit}) AND due > $1 \
-                 AND again_due <= $1 ORDER BY key FOR UPDATE)"
-            ),
-            &[&horizon],
-        )?;
-        Ok(())
-    }
-
     /// Read what the check-out of these sites needs.
     fn read_for_check_out(&self, sites: &[SiteRow]) -> Result<(), StoreError> {
         if sites.is_empty() {
             return Ok(());
         }
         let keys: Vec<i64> = sites.iter().map(|site| site.keys).collect();
-        self.read_chains(Chain::Keys, &keys)?;
+        self.read_chains(Chain::Keys, &keys, WHOLE)?;
         let windows: Vec<i64> = sites.iter().map(|site| site.window).collect();
-        self.read_chains(Chain::Window, &windows)?;
+        self.read_chains(Chain::Window, &windows, WHOLE)?;
         let all: Vec<i64> = sites.iter().map(|site| site.key).collect();
         self.read_facts(&all)?;
         let queued = sites.iter().filter(|site| site.queued > 0);

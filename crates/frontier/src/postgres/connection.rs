@@ -12,12 +12,37 @@ use tokio_postgres::config::SslMode;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, NoTls, Row, Statement};
 
-use super::address::Address;
+use super::address::{
+    ANSWER_TIMEOUT, Address, CONNECT_TIMEOUT, KEEPALIVE_IDLE, KEEPALIVE_INTERVAL, KEEPALIVE_TESTS,
+};
 use super::tls::Tls;
 use crate::store_error::StoreError;
 
 /// Parameters of a statement.
 pub(super) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
+
+/// The statements that begin a session. They replace defaults of the role and of the server.
+fn session_settings(schema: &str) -> String {
+    let milliseconds = ANSWER_TIMEOUT.as_millis();
+    let (idle, interval) = (KEEPALIVE_IDLE.as_secs(), KEEPALIVE_INTERVAL.as_secs());
+    // Statistics of growing tables mislead the planner, so it must neither scan tables that have an index nor plan a
+    // statement again.
+    //
+    // A node that is stopped or unreachable in a transaction must not keep its locks: others would wait for them.
+    //
+    // A statement that waits for a lock must not fail. Not every version of PostgreSQL has all of these limits.
+    format!(
+        "SET search_path = \"{schema}\"; SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; \
+         SET plan_cache_mode = force_generic_plan; SET jit = off; SET client_min_messages = warning; \
+         SET default_transaction_isolation = 'read committed'; \
+         SET idle_in_transaction_session_timeout = {milliseconds}; SET tcp_user_timeout = {milliseconds}; \
+         SET tcp_keepalives_idle = {idle}; SET tcp_keepalives_interval = {interval}; \
+         SET tcp_keepalives_count = {KEEPALIVE_TESTS}; \
+         SELECT set_config(name, '0', false) FROM pg_settings \
+         WHERE name IN ('statement_timeout', 'lock_timeout', 'idle_session_timeout', 'transaction_timeout'); \
+         SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
+    )
+}
 
 /// A connection, with the runtime that drives it.
 pub(super) struct Connection {
@@ -90,24 +115,23 @@ impl Connection {
         }
         self.statements.borrow_mut().clear();
         let config = &self.address.config;
-        let client = self.wait(async {
+        let connect = async {
             if config.get_ssl_mode() == SslMode::Disable {
                 let (client, connection) = config.connect(NoTls).await?;
                 tokio::spawn(connection);
-                return Ok::<_, tokio_postgres::Error>(client);
+                return Ok::<_, StoreError>(client);
             }
-            let (client, connection) = config.connect(Tls::new()).await?;
+            let (client, connection) = config.connect(Tls::new()?).await?;
             tokio::spawn(connection);
             Ok(client)
-        })?;
+        };
+        // The time-out of the driver ends with the TCP connection, before the server has answered.
+        let connect = async { tokio::time::timeout(CONNECT_TIMEOUT, connect).await };
+        let client = self.wait(connect).map_err(|_| StoreError::NotConnected)??;
         *self.client.borrow_mut() = Some(client);
-        // Statistics of growing tables mislead the planner, so it must neither scan tables that have an index nor plan
-        // a statement again.
-        self.batch(&format!(
-            "SET search_path = {}; SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; \
-             SET plan_cache_mode = force_generic_plan; SET jit = off; SET client_min_messages = warning",
-            self.address.schema
-        ))
+        let settings = session_settings(&self.address.schema);
+        // A connection without these settings must not be used.
+        self.batch(&settings).inspect_err(|_| self.close())
     }
 
     /// Close the connection, so that the next use opens a new one.

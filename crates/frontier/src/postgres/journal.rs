@@ -25,11 +25,6 @@ impl PostgresTables {
         let journal = self.value(CURRENT)?;
         journal.ok_or_else(|| StoreError::Damaged("table named_values".to_owned()))
     }
-
-    /// Number of links that are in no link run yet.
-    pub(super) fn gathered(&self) -> Result<i64, StoreError> {
-        Ok(self.sort_work()?.journals.iter().sum())
-    }
 }
 
 impl Store<PostgresTables> {
@@ -46,6 +41,7 @@ impl Store<PostgresTables> {
             let sealed = self.packer.seal_fast(block);
             let sql = format!("INSERT INTO journal_{journal} VALUES ($1, $2)");
             self.tables.connection.run(&sql, &[&sealed, &count])?;
+            self.tables.unit.borrow_mut().journals[journal as usize & 1] += count;
         }
         gather.clear();
         Ok(())

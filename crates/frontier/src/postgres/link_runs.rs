@@ -9,6 +9,7 @@
 //! table is truncated while it is read.
 
 use super::tables::PostgresTables;
+use super::unit::FirstLinks;
 use crate::links::link_block::visit_block;
 use crate::links::run_link::RunLink;
 use crate::sites::store::Store;
@@ -19,8 +20,13 @@ pub(super) const RUNS: i32 = 1;
 pub(super) const SORTER: i32 = 2;
 pub(super) const MIGRATION: i32 = 3;
 
-/// Number of tables for link runs.
-pub(super) const SLOTS: i32 = 96;
+/// Number of tables for link runs that are used. There are 96.
+pub(super) const SLOTS: i32 = if cfg!(test) { 18 } else { 96 };
+
+/// Number of blocks that begin with links to a site and are read with those of other sites, and number of such blocks that
+/// are read at a time if there are more.
+const FIRST_BLOCKS: i64 = if cfg!(test) { 1 } else { 8 };
+const MORE_BLOCKS: i64 = if cfg!(test) { 2 } else { 256 };
 
 /// One row of `runs`.
 #[derive(Clone, Debug)]
@@ -102,21 +108,44 @@ impl PostgresTables {
             }
             // The links of a site may begin inside the block before the first block that starts with this site.
             let sql = format!(
-                "SELECT s.site, b.links FROM unnest($1::int8[]) AS s (site) CROSS JOIN LATERAL ( \
+                "SELECT s.site, b.links, b.part FROM unnest($1::int8[]) AS s (site) CROSS JOIN LATERAL ( \
                  (SELECT part, links FROM run_{0} WHERE first < s.site ORDER BY first DESC, part DESC LIMIT 1) UNION ALL \
-                 (SELECT part, links FROM run_{0} WHERE first = s.site)) b ORDER BY s.site, b.part",
+                 (SELECT part, links FROM run_{0} WHERE first = s.site ORDER BY part LIMIT $2)) b ORDER BY s.site, b.part",
                 run.slot
             );
-            let rows = self.connection.query(&sql, &[&here])?;
+            let rows = self.connection.query(&sql, &[&here, &FIRST_BLOCKS])?;
             let mut unit = self.unit.borrow_mut();
             for row in rows {
-                let blocks = unit.links.entry((row.try_get(0)?, run.run)).or_default();
-                blocks.push(row.try_get(1)?);
+                let first = unit.links.entry((row.try_get(0)?, run.run)).or_default();
+                first.blocks.push(row.try_get(1)?);
+                first.last = row.try_get(2)?;
             }
         }
         let mut unit = self.unit.borrow_mut();
         unit.links_read.extend(sites.iter().map(|(site, _)| *site));
         Ok(())
+    }
+}
+
+impl PostgresTables {
+    /// The next blocks of a run that begin with links to a site, after block `last`.
+    fn more_links(
+        &self,
+        site: i64,
+        run: &LinkRun,
+        last: &mut i64,
+    ) -> Result<Vec<Vec<u8>>, StoreError> {
+        let sql = format!(
+            "SELECT links, part FROM run_{} WHERE first = $1 AND part > $2 ORDER BY part LIMIT $3",
+            run.slot
+        );
+        let rows = self.connection.query(&sql, &[&site, last, &MORE_BLOCKS])?;
+        let mut blocks = Vec::with_capacity(rows.len());
+        for row in rows {
+            blocks.push(row.try_get(0)?);
+            *last = row.try_get(1)?;
+        }
+        Ok(blocks)
     }
 }
 
@@ -137,8 +166,20 @@ impl Store<PostgresTables> {
         let mut text = Vec::new();
         for run in runs.iter().filter(|run| run.may_have(consumed)) {
             newest = newest.max(run.last);
-            let blocks = self.tables.unit.borrow_mut().links.remove(&(site, run.run));
-            for sealed in blocks.unwrap_or_default() {
+            let first = self.tables.unit.borrow_mut().links.remove(&(site, run.run));
+            let FirstLinks { blocks, mut last } = first.unwrap_or_default();
+            // The rest of a large inbox is read in parts, so that it need not be in memory.
+            let mut is_complete = (blocks.len() as i64) < FIRST_BLOCKS;
+            let mut blocks = std::collections::VecDeque::from(blocks);
+            loop {
+                if blocks.is_empty() && !is_complete {
+                    let more = self.tables.more_links(site, run, &mut last)?;
+                    is_complete = (more.len() as i64) < MORE_BLOCKS;
+                    blocks.extend(more);
+                }
+                let Some(sealed) = blocks.pop_front() else {
+                    break;
+                };
                 let fixed = self.packer.open_into(&sealed, &mut text);
                 fixed
                     .and_then(|fixed| {

@@ -162,15 +162,13 @@ impl SharedCrawl for Postgres {
     }
 
     fn set_horizon(&mut self, now: i64, horizon: i64) -> Result<(), FrontierError> {
-        self.transact(now, |engine, now| {
+        self.transact(now, |engine, _| {
             let horizon = horizon.saturating_add(engine.shift.get());
-            let tables = &engine.core.store.tables;
-            tables.set_value(HORIZON, Some(horizon))?;
-            tables.reschedule(now, horizon)?;
+            engine.core.store.tables.set_value(HORIZON, Some(horizon))?;
             engine.core.store.horizon = horizon;
-            engine.horizon_changed = false;
             Ok(())
-        })
+        })?;
+        self.reschedule(now)
     }
 
     fn follow_horizon(&mut self, horizon: i64) {

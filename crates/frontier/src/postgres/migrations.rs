@@ -38,7 +38,7 @@ fn migrate_locked(connection: &Connection) -> Result<(), StoreError> {
         None => {
             let sql = "SELECT 1 FROM pg_namespace WHERE nspname = $1";
             if connection.first(sql, &[&schema])?.is_none() {
-                connection.batch(&format!("CREATE SCHEMA {schema}"))?;
+                connection.batch(&format!("CREATE SCHEMA \"{schema}\""))?;
             }
             connection.batch(SCHEMA)?;
             connection.batch(
@@ -61,6 +61,17 @@ fn migrate_locked(connection: &Connection) -> Result<(), StoreError> {
     }
     connection.run("UPDATE layout SET version = $1", &[&LAYOUT])?;
     Ok(())
+}
+
+/// Fail if the tables have a newer layout than this program knows.
+pub(super) fn check(found: i64) -> Result<(), StoreError> {
+    if found == LAYOUT {
+        return Ok(());
+    }
+    Err(StoreError::Newer {
+        found,
+        known: LAYOUT,
+    })
 }
 
 /// Fail unless the tables have a layout that can be read without a migration, because a reader cannot migrate them.

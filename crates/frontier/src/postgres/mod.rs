@@ -21,6 +21,7 @@ mod admin;
 mod checkout;
 mod connection;
 mod gates;
+mod horizon;
 mod inbox;
 mod journal;
 mod link_runs;
@@ -29,6 +30,7 @@ mod merge;
 mod migrations;
 mod nodes;
 mod numbered;
+mod run_tables;
 mod sorter;
 mod tables;
 mod tls;
@@ -39,9 +41,17 @@ mod view;
 mod write;
 
 #[cfg(test)]
+mod cut_link;
+#[cfg(test)]
 mod gates_tests;
 #[cfg(test)]
+mod merge_tests;
+#[cfg(test)]
+mod node_tests;
+#[cfg(test)]
 mod numbered_tests;
+#[cfg(test)]
+mod outage_tests;
 #[cfg(test)]
 mod shared_tests;
 #[cfg(test)]
@@ -52,7 +62,7 @@ use std::collections::HashSet;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use aranha_url::{CanonUrl, PathKey, SiteKey};
 
@@ -60,7 +70,7 @@ use crate::codec::Packer;
 use crate::embedded::lock::Lock;
 use crate::fence::Fence;
 use crate::shared::{NodeReport, SharedCrawl};
-use crate::sites::checkout::MIN_FLUSH_INTERVAL;
+use crate::sites::checkout::{AbandonedLease, MIN_FLUSH_INTERVAL};
 use crate::sites::core::Core;
 use crate::sites::store::Store;
 use crate::sites::tables::Tables as _;
@@ -68,13 +78,17 @@ use crate::store_error::StoreError;
 use crate::{
     CheckIn, CheckedIn, Claim, Claimed, Explanation, Frontier, FrontierError, FrontierStatus,
     GateClaim, Lease, LeaseLost, Options, Outside, PageRecord, ProblemSite, RecordBatch,
-    RecordCursor, Rediscovered, Seed, Seeded, SiteFacts, SiteSettings, Then, VisitOrder,
+    RecordCursor, Rediscovered, Seed, Seeded, SiteFacts, SiteSettings, VisitOrder,
 };
 use address::Address;
 use connection::Connection;
 use inbox::PostgresInbox;
 use nodes::Heartbeat;
 use tables::PostgresTables;
+use totals::Overview;
+
+/// Time after which a node that has no work looks again, while other nodes visit sites, in milliseconds.
+const OTHERS_POLL: i64 = 1000;
 
 pub use admin::Unlocked;
 
@@ -123,6 +137,8 @@ pub struct Postgres {
     group: Option<i64>,
     /// The horizon that was set last, on the clock of the caller, until a transaction knows the clock of the sites.
     horizon: Option<i64>,
+    /// The open sources of the merge to which this node made the last step.
+    merging: Option<merge::Sources>,
     /// Whether due times of sites may have been computed with another horizon.
     horizon_changed: bool,
     /// The clock of the sites minus the clock of the caller.
@@ -187,6 +203,7 @@ impl Postgres {
             last_clean: None,
             group: None,
             horizon: None,
+            merging: None,
             horizon_changed: true,
             shift: Cell::new(0),
             last_now: 0,
@@ -214,13 +231,14 @@ impl Postgres {
         result.map_err(|error| self.failed(error))
     }
 
-    /// Release all leases of this node.
-    fn release(&mut self, now: i64) -> Result<u64, StoreError> {
+    /// Release all leases of this node. Their sites are due at `free` at the earliest.
+    fn release(&mut self, now: i64, free: i64) -> Result<u64, StoreError> {
         let leases = self.core.store.tables.own_leases();
         let sites: Vec<i64> = leases.iter().map(|lease| lease.site).collect();
         self.core.store.tables.lock_sites(&sites)?;
         for lease in &leases {
-            self.core.reclaim(now, *lease)?;
+            let since = lease.since.max(free);
+            self.core.reclaim(now, AbandonedLease { since, ..*lease })?;
         }
         Ok(leases.len() as u64)
     }
@@ -228,10 +246,13 @@ impl Postgres {
     /// Leave the crawl: release all leases, and end this node.
     fn leave(&mut self) -> Result<(), FrontierError> {
         self.transact(self.last_now, |engine, now| {
-            engine.release(now)?;
-            // The time of the last request is known only to the visits.
+            // A visit that was broken off may have sent a request just before; its time is known only to the visit.
             let free = engine.after_pause(now);
+            let has_pause = !engine.settings.pause.is_zero();
+            engine.release(now, if has_pause { free } else { i64::MIN })?;
+            engine.write()?;
             let tables = &engine.core.store.tables;
+            tables.fold_totals(tables.node.get())?;
             tables.orphan_gates(tables.node.get(), free)?;
             // Nobody wants to know about a command that only changed something.
             let sql = if engine.folder == 0 {
@@ -242,6 +263,21 @@ impl Postgres {
             tables.connection.run(sql, &[&tables.node.get()])?;
             Ok(())
         })
+    }
+
+    /// Make a call that may take long. Visits could not renew their leases meanwhile, so none ends before they had the
+    /// chance to.
+    fn with_leases_kept<T>(&mut self, now: i64, work: impl FnOnce(&mut Postgres) -> T) -> T {
+        let begun = Instant::now();
+        let result = work(self);
+        let elapsed = begun.elapsed();
+        // In simulated time a call takes no time.
+        if elapsed >= self.core.options.lease / 8 && self.settings.is_on_database_time {
+            let ended = now + self.shift.get() + elapsed.as_millis() as i64;
+            let expires = self.core.expiry(ended);
+            self.core.store.tables.leases.borrow_mut().extend(expires);
+        }
+        result
     }
 
     /// Insert seeds that are not known yet.
@@ -348,7 +384,13 @@ impl Frontier for Postgres {
     }
 
     fn end_order(&mut self) -> Result<(), FrontierError> {
-        self.transact(self.last_now, |engine, _| engine.core.store.end_order())
+        self.transact(self.last_now, |engine, _| {
+            // The visits of other nodes belong to the order too.
+            if engine.core.store.tables.others_hold_leases()? {
+                return Ok(());
+            }
+            engine.core.store.end_order()
+        })
     }
 
     fn bring_revisits_forward(
@@ -357,7 +399,9 @@ impl Frontier for Postgres {
         until: i64,
         visited_by: i64,
     ) -> Result<(), FrontierError> {
+        let caller = now;
         self.in_steps(now, |core, now, after| {
+            let until = until.saturating_add(now - caller);
             core.bring_next_sites_forward(now, until, visited_by, after)
         })
     }
@@ -388,9 +432,14 @@ impl Frontier for Postgres {
     ) -> Result<Claimed, FrontierError> {
         let keys = claims.iter().map(|(link, _)| link.site_key.0 as i64);
         let keys: Vec<i64> = keys.collect();
+        let caller = now;
         self.transact(now, |engine, now| {
             engine.core.store.tables.lock_sites(&keys)?;
-            engine.core.apply_claims(now, claims, weigh)
+            // A claim that is not in the future on the clock of the caller is not in the future.
+            let mut claims = claims.to_vec();
+            let past = claims.iter_mut().filter(|(_, claim)| claim.at <= caller);
+            past.for_each(|(_, claim)| claim.at = claim.at.min(now));
+            engine.core.apply_claims(now, &claims, weigh)
         })
     }
 
@@ -407,7 +456,8 @@ impl Frontier for Postgres {
         if room == 0 {
             return Ok(Vec::new());
         }
-        let mut leases = self.check_out_sites(now, room)?;
+        let leases = self.with_leases_kept(now, |engine| engine.check_out_sites(now, room));
+        let mut leases = leases?;
         for lease in &mut leases {
             lease.due -= self.shift.get();
             lease.expires -= self.shift.get();
@@ -433,31 +483,12 @@ impl Frontier for Postgres {
             return Ok(Vec::new());
         }
         let mut batch = Some(batch);
-        self.transact(now, |engine, now| {
-            // The check-ins are used up by the first try, because a copy would cost as much as storing them.
-            let batch = batch.take().ok_or(StoreError::Interrupted)?;
-            engine.read_for_check_ins(&batch)?;
-            if engine.was_stored_before()? {
-                return engine.end_leases_of(now, &batch);
-            }
-            let shift = engine.shift.get();
-            let mut replies = Vec::with_capacity(batch.len());
-            for mut entry in batch {
-                if let Then::Release { due } = &mut entry.then {
-                    *due += shift;
-                }
-                let retries = entry.later.iter_mut().map(|(due, _)| due);
-                let next = entry.done.iter_mut().filter_map(|page| page.next.as_mut());
-                retries.chain(next).for_each(|due| *due += shift);
-                let lease = entry.lease;
-                let reply = engine.core.store_check_in(now, entry)?;
-                let reply = reply.map(|reply| CheckedIn {
-                    expires: reply.expires - shift,
-                    ..reply
-                });
-                replies.push(reply.ok_or(LeaseLost { lease }));
-            }
-            Ok(replies)
+        self.with_leases_kept(now, |engine| {
+            engine.transact(now, |engine, now| {
+                // The check-ins are used up by the first try, because a copy would cost as much as storing them.
+                let batch = batch.take().ok_or(StoreError::Interrupted)?;
+                engine.store_check_ins(now, batch)
+            })
         })
     }
 
@@ -493,7 +524,7 @@ impl Frontier for Postgres {
     }
 
     fn release_all(&mut self, now: i64) -> Result<u64, FrontierError> {
-        self.transact(now, Postgres::release)
+        self.transact(now, |engine, now| engine.release(now, i64::MIN))
     }
 
     fn end_failed_visit(
@@ -528,18 +559,26 @@ impl Frontier for Postgres {
     }
 
     fn status(&self, now: i64) -> Result<FrontierStatus, FrontierError> {
-        let mut status = self.read(|store| {
-            let mut status = store.tables.status(store.horizon)?;
-            status.sites.problems = store.tables.problems()?.len() as u64;
-            Ok(status)
-        })?;
+        let overview = self.read(|store| store.tables.read_status(store.horizon))?;
+        let Overview {
+            mut status,
+            is_announced,
+            others_hold_leases,
+        } = overview;
         let shift = self.shift.get();
-        if status.links_gathered > 0 {
+        let mut due_by = |time: i64| {
+            status.next_due = Some(status.next_due.map_or(time, |due| due.min(time)));
+        };
+        if others_hold_leases {
+            // A check-in of another node may bring work at any time.
+            due_by(now + shift + OTHERS_POLL);
+        }
+        if status.links_gathered > 0 || !is_announced {
             let flush = match self.last_flush {
                 Some(last) if self.core.leased > 0 => last.saturating_add(MIN_FLUSH_INTERVAL),
                 _ => now + shift,
             };
-            status.next_due = Some(status.next_due.map_or(flush, |due| due.min(flush)));
+            due_by(flush);
         }
         status.next_due = status.next_due.map(|due| due - shift);
         status.next_revisit = status.next_revisit.map(|due| due - shift);
@@ -585,16 +624,10 @@ impl Frontier for Postgres {
         if budget.is_zero() {
             return Ok(false);
         }
-        self.sort_links(now, false, false)?;
-        while self.merge_runs(now)? {
-            if budget != Duration::MAX {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        self.with_leases_kept(now, |engine| engine.sort_and_merge(now, budget))
     }
 
     fn flush(&mut self, now: i64) -> Result<(), FrontierError> {
-        self.sort_links(now, true, true)
+        self.with_leases_kept(now, |engine| engine.sort_links(now, true, true))
     }
 }

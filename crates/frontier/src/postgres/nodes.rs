@@ -208,6 +208,7 @@ impl Postgres {
             self.core.save(&before, &row)?;
         }
         self.core.store.tables.orphan_gates(dead, free)?;
+        self.core.store.tables.fold_totals(dead)?;
         Ok(count)
     }
 }
@@ -223,8 +224,14 @@ impl PostgresTables {
     /// Lock this node against being declared dead until the end of the transaction. Returns the time of the database;
     /// `None` if the node was declared dead.
     pub(super) fn hold_node(&self) -> Result<Option<i64>, StoreError> {
-        let sql = format!("SELECT {NOW} FROM nodes WHERE node = $1 AND alive FOR KEY SHARE");
-        let row = self.connection.first(&sql, &[&self.node.get()])?;
-        Ok(row.map(|row| row.try_get(0)).transpose()?)
+        let sql = format!(
+            "SELECT {NOW}, (SELECT version FROM layout) FROM nodes WHERE node = $1 AND alive FOR KEY SHARE"
+        );
+        let Some(row) = self.connection.first(&sql, &[&self.node.get()])? else {
+            return Ok(None);
+        };
+        // A node of a newer version may have migrated the tables meanwhile.
+        super::migrations::check(row.try_get(1)?)?;
+        Ok(Some(row.try_get(0)?))
     }
 }

@@ -87,6 +87,7 @@ impl Postgres {
             tables.leases.borrow_mut().set(row.try_get(1)?, Some(lease));
         }
         tables.orphan_gates(old, free)?;
+        tables.fold_totals(old)?;
         let sql = "UPDATE nodes SET alive = false, successor = $2 WHERE node = $1";
         tables.connection.run(sql, &[&old, &own])?;
         tracing::info!(

@@ -126,6 +126,17 @@ CREATE TABLE runs (
 );
 CREATE SEQUENCE run_ids;
 
+-- The merge of link runs that has begun and has not ended; at most one row. Its links are in the table run_SLOT.
+CREATE TABLE merges (
+    slot int4 PRIMARY KEY,
+    node int8 NOT NULL,           -- node that made the last step
+    sources int8[] NOT NULL,      -- link runs that are merged
+    upto int8,                    -- last site whose links were merged; NULL if all were
+    parts int8 NOT NULL,          -- number of blocks written
+    links int8 NOT NULL,
+    bytes int8 NOT NULL
+);
+
 -- Single named values; `journal` is the number of the journal that takes new links.
 CREATE TABLE named_values (name text PRIMARY KEY, value int8 NOT NULL);
 -- `crawl` distinguishes this crawl from others, and `horizon` is the common horizon.
@@ -134,6 +145,18 @@ INSERT INTO named_values VALUES ('journal', 0), ('crawl', (random() * 9e15)::int
 -- Totals: the sum over all nodes. Each node adds to rows of its own, so that nodes do not wait for each other.
 CREATE TABLE totals (node int8 NOT NULL, name text NOT NULL, value int8 NOT NULL, PRIMARY KEY (node, name)) WITH (fillfactor = 50);
 CREATE TABLE outcomes (node int8 NOT NULL, outcome int8 NOT NULL, count int8 NOT NULL, PRIMARY KEY (node, outcome)) WITH (fillfactor = 50);
+
+-- Rows of these tables are changed or deleted all the time, first of all those of sites that are due. The default waits until
+-- a fifth of a table is dead.
+ALTER TABLE sites SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 100000);
+ALTER TABLE keys SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 100000);
+ALTER TABLE held SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 100000);
+ALTER TABLE pending SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 100000);
+ALTER TABLE later SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 100000);
+ALTER TABLE keys SET (toast.autovacuum_vacuum_scale_factor = 0, toast.autovacuum_vacuum_threshold = 100000);
+ALTER TABLE held SET (toast.autovacuum_vacuum_scale_factor = 0, toast.autovacuum_vacuum_threshold = 100000);
+ALTER TABLE pending SET (toast.autovacuum_vacuum_scale_factor = 0, toast.autovacuum_vacuum_threshold = 100000);
+ALTER TABLE later SET (toast.autovacuum_vacuum_scale_factor = 0, toast.autovacuum_vacuum_threshold = 100000);
 
 -- Blobs are compressed by aranha.
 ALTER TABLE facts ALTER facts SET STORAGE EXTERNAL;

@@ -7,9 +7,10 @@
 use super::Postgres;
 use super::journal::{CURRENT, JOURNALS};
 use super::link_runs::{LinkRun, RUNS, SLOTS, SORTER};
+use super::run_tables::{RunReader, RunWriter};
 use super::tables::{COLUMNS, PostgresTables};
+use super::totals::JOURNAL_LINKS;
 use crate::links::gather::{Gather, LinkIndexEntry};
-use crate::links::link_block::{LinkBlockReader, LinkBlockWriter};
 use crate::sites::site_row::SiteRow;
 use crate::sites::tables::Tables as _;
 use crate::sites::unique::Unique;
@@ -22,9 +23,7 @@ const STEP: usize = if cfg!(test) { 2 } else { 2000 };
 /// sorter was alive for a while.
 const MAX_RUN: usize = 4;
 /// Number of free tables below which no link run is written, so that merges find one.
-const MIN_FREE_SLOTS: i64 = 32;
-/// Number of blocks of a link run that are read or written by one statement.
-const BLOCKS: i64 = if cfg!(test) { 2 } else { 128 };
+const MIN_FREE_SLOTS: i64 = SLOTS as i64 / 3;
 
 impl Postgres {
     /// Write the links of the journals as link runs, and announce them. `all`: also a journal with few links. `wait`: wait
@@ -91,6 +90,9 @@ impl Postgres {
         // Wait for the transactions that write to the journal.
         let sql = format!("LOCK TABLE journal_{journal} IN EXCLUSIVE MODE");
         store.tables.connection.batch(&sql)?;
+        let sql = format!("SELECT coalesce(sum(count), 0)::int8 FROM journal_{journal}");
+        let links = store.tables.number(&sql, &[])?;
+        store.tables.unit.borrow_mut().journals[journal as usize & 1] -= links;
         store.journal_open(journal)?;
         let part = self.core.options.run_links.max(1) * MAX_RUN;
         loop {
@@ -100,8 +102,13 @@ impl Postgres {
             }
             self.sort_part(now, journal, gather)?;
         }
-        let connection = &self.core.store.tables.connection;
-        connection.batch(&format!("CLOSE journal; TRUNCATE journal_{journal}"))
+        let tables = &self.core.store.tables;
+        tables.connection.batch("CLOSE journal")?;
+        let name = format!("journal_{journal}");
+        if !tables.try_truncate(std::slice::from_ref(&name))? {
+            tables.connection.batch(&format!("DELETE FROM {name}"))?;
+        }
+        Ok(())
     }
 
     /// Write a part of the links of a journal as a link run.
@@ -112,7 +119,7 @@ impl Postgres {
         let run = tables.number("SELECT nextval('run_ids')", &[])?;
         let slot = tables.free_slot()?;
         let slot = slot.ok_or_else(|| StoreError::damaged("list of link runs before", run))?;
-        let mut writer = RunWriter::new(slot);
+        let mut writer = RunWriter::append(slot, 0);
         let mut unique = Unique::default();
         let groups: Vec<&[LinkIndexEntry]> =
             gather.links.chunk_by(|a, b| a.site == b.site).collect();
@@ -276,10 +283,11 @@ pub(super) struct SortWork {
 
 impl PostgresTables {
     pub(super) fn sort_work(&self) -> Result<SortWork, StoreError> {
-        let sql = "SELECT (SELECT coalesce(sum(count), 0) FROM journal_0)::int8, \
-                   (SELECT coalesce(sum(count), 0) FROM journal_1)::int8, \
-                   (SELECT count(*) FROM runs WHERE upto IS NOT NULL)";
-        let row = self.connection.first(sql, &[])?;
+        let sql = "SELECT coalesce(sum(value) FILTER (WHERE name = $1), 0)::int8, \
+                   coalesce(sum(value) FILTER (WHERE name = $2), 0)::int8, \
+                   (SELECT count(*) FROM runs WHERE upto IS NOT NULL) FROM totals WHERE name IN ($1, $2)";
+        let [first, second] = JOURNAL_LINKS;
+        let row = self.connection.first(sql, &[&first, &second])?;
         let row = row.ok_or_else(|| StoreError::Damaged("list of link runs".to_owned()))?;
         Ok(SortWork {
             journals: [row.try_get(0)?, row.try_get(1)?],
@@ -305,14 +313,16 @@ impl PostgresTables {
 
     /// Number of tables that have no link run.
     fn free_slots(&self) -> Result<i64, StoreError> {
-        let used = self.number("SELECT count(*) FROM runs", &[])?;
+        let sql = "SELECT (SELECT count(*) FROM runs) + (SELECT count(*) FROM merges)";
+        let used = self.number(sql, &[])?;
         Ok(i64::from(SLOTS) - used)
     }
 
     /// A table that has no link run; `None` if there is none.
     pub(super) fn free_slot(&self) -> Result<Option<i32>, StoreError> {
         let sql = "SELECT min(slot)::int4 FROM generate_series(0, $1 - 1) AS s (slot) \
-                   WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.slot = s.slot)";
+                   WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.slot = s.slot) \
+                   AND NOT EXISTS (SELECT 1 FROM merges m WHERE m.slot = s.slot)";
         let row = self.connection.first(sql, &[&SLOTS])?;
         Ok(row.map(|row| row.try_get(0)).transpose()?.flatten())
     }
@@ -322,144 +332,5 @@ impl PostgresTables {
         let mut unit = self.unit.borrow_mut();
         unit.sites.clear();
         unit.keys = <_>::default();
-    }
-}
-
-/// Writes a link run.
-#[derive(Debug)]
-pub(super) struct RunWriter {
-    slot: i32,
-    block: LinkBlockWriter,
-    rows: Vec<super::connection::LinkBlockRow>,
-    part: i64,
-    pub(super) links: i64,
-    pub(super) bytes: i64,
-}
-
-impl RunWriter {
-    pub(super) fn new(slot: i32) -> RunWriter {
-        RunWriter {
-            slot,
-            block: LinkBlockWriter::default(),
-            rows: Vec::new(),
-            part: 0,
-            links: 0,
-            bytes: 0,
-        }
-    }
-
-    /// Append a link: see [`LinkBlockWriter::push`].
-    pub(super) fn push(
-        &mut self,
-        engine: &Postgres,
-        site: i64,
-        link: &crate::links::run_link::RunLink<'_>,
-    ) -> Result<(), StoreError> {
-        if self.block.is_full(site) {
-            self.end_block(engine);
-            if self.rows.len() as i64 >= BLOCKS {
-                self.write(engine)?;
-            }
-        }
-        self.block.push(site, link);
-        self.links += 1;
-        Ok(())
-    }
-
-    fn end_block(&mut self, engine: &Postgres) {
-        let mut sealed = Vec::new();
-        if let Some(first) = self.block.end(&engine.core.store.packer, &mut sealed) {
-            self.bytes += sealed.len() as i64;
-            self.rows.push((first, self.part, sealed));
-            self.part += 1;
-        }
-    }
-
-    fn write(&mut self, engine: &Postgres) -> Result<(), StoreError> {
-        let connection = &engine.core.store.tables.connection;
-        connection.copy_blocks(self.slot, &self.rows)?;
-        self.rows.clear();
-        Ok(())
-    }
-
-    /// Write the last blocks.
-    pub(super) fn finish(&mut self, engine: &Postgres) -> Result<(), StoreError> {
-        self.end_block(engine);
-        self.write(engine)
-    }
-}
-
-/// Reads a link run one site at a time.
-#[derive(Debug)]
-pub(super) struct RunReader {
-    slot: i32,
-    /// Number of the next block.
-    next: i64,
-    /// The first block is the last that begins before this site.
-    after: Option<i64>,
-    rows: std::collections::VecDeque<Vec<u8>>,
-    pub(super) block: LinkBlockReader,
-}
-
-impl RunReader {
-    /// A reader before the first site.
-    pub(super) fn new(slot: i32) -> RunReader {
-        RunReader {
-            slot,
-            next: 0,
-            after: None,
-            rows: <_>::default(),
-            block: LinkBlockReader::default(),
-        }
-    }
-
-    /// A reader before the first site after `after`, or some sites earlier.
-    fn after(slot: i32, after: i64) -> RunReader {
-        RunReader {
-            after: Some(after),
-            ..RunReader::new(slot)
-        }
-    }
-
-    /// Move to the next site; there is none at the end.
-    pub(super) fn advance(&mut self, engine: &Postgres) -> Result<(), StoreError> {
-        let store = &engine.core.store;
-        self.block.leave_site();
-        if self.block.is_at_end() {
-            if self.rows.is_empty() {
-                self.read(&store.tables)?;
-            }
-            let Some(sealed) = self.rows.pop_front() else {
-                return Ok(());
-            };
-            let opened = self.block.load(&store.packer, &sealed);
-            opened.ok_or_else(|| self.damaged())?;
-        }
-        let read = self.block.read_site();
-        read.ok_or_else(|| self.damaged())
-    }
-
-    fn damaged(&self) -> StoreError {
-        StoreError::damaged("table of link run", self.slot.into())
-    }
-
-    fn read(&mut self, tables: &PostgresTables) -> Result<(), StoreError> {
-        let slot = self.slot;
-        if let Some(after) = self.after.take() {
-            let sql = format!(
-                "SELECT part FROM run_{slot} WHERE first <= $1 ORDER BY first DESC, part DESC LIMIT 1"
-            );
-            let row = tables.connection.first(&sql, &[&after])?;
-            self.next = row.map(|row| row.try_get(0)).transpose()?.unwrap_or(0);
-        }
-        let sql = format!(
-            "SELECT part, links FROM run_{slot} WHERE part >= $1 AND part < $1 + $2 ORDER BY part"
-        );
-        for row in tables.connection.query(&sql, &[&self.next, &BLOCKS])? {
-            let part: i64 = row.try_get(0)?;
-            self.next = part + 1;
-            self.rows.push_back(row.try_get(1)?);
-        }
-        Ok(())
     }
 }

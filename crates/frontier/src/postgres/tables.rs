@@ -29,6 +29,11 @@ pub(super) const COLUMNS: &str = "key, name, origin, class, due, free, lease, bl
 
 /// Number of ids that the sequence `block_ids` gives at a time.
 const IDS: i64 = 4096;
+/// Number of the newest blocks of a chain that a merge of blocks needs, and of all blocks.
+pub(super) const NEWEST: i64 = 8;
+pub(super) const WHOLE: i64 = i64::MAX;
+/// Size of the new blocks of queues in bytes at which they are written.
+const MAX_NEW_QUEUES: usize = if cfg!(test) { 1024 } else { 4 << 20 };
 /// Number of queue blocks that are read at a time.
 const QUEUE_BLOCKS: i64 = 8;
 
@@ -189,7 +194,14 @@ impl PostgresTables {
     }
 
     /// Read the blocks of chains into the transaction, from the blocks `heads` on.
-    pub(super) fn read_chains(&self, chain: Chain, heads: &[i64]) -> Result<(), StoreError> {
+    ///
+    /// Each chain is read for `depth` blocks.
+    pub(super) fn read_chains(
+        &self,
+        chain: Chain,
+        heads: &[i64],
+        depth: i64,
+    ) -> Result<(), StoreError> {
         let mut unit = self.unit.borrow_mut();
         let blocks = chain.blocks(&mut unit);
         let wanted = |id: &i64| *id != 0 && !blocks.known.contains_key(id);
@@ -197,7 +209,7 @@ impl PostgresTables {
         if heads.is_empty() {
             return Ok(());
         }
-        for row in self.connection.query(chain.read(), &[&heads])? {
+        for row in self.connection.query(chain.read(), &[&heads, &depth])? {
             let (id, previous, count) = (row.try_get(0)?, row.try_get(1)?, row.try_get(2)?);
             let bytes = row.try_get(3)?;
             blocks.known.entry(id).or_insert(ChainBlock {
@@ -209,9 +221,9 @@ impl PostgresTables {
         Ok(())
     }
 
-    /// A block of a chain; with it, the older blocks of the chain are read.
+    /// A block of a chain; with it, some older blocks of the chain are read.
     fn chain_block(&self, chain: Chain, id: i64) -> Result<Option<ChainBlock>, StoreError> {
-        self.read_chains(chain, &[id])?;
+        self.read_chains(chain, &[id], NEWEST)?;
         let mut unit = self.unit.borrow_mut();
         Ok(chain.blocks(&mut unit).known.get(&id).cloned())
     }
@@ -326,15 +338,16 @@ impl Chain {
     fn read(self) -> &'static str {
         match self {
             Chain::Keys => {
-                "WITH RECURSIVE chain (id, previous, count, bytes) AS ( \
-                 SELECT id, previous, 0::int8, keys FROM keys WHERE id = ANY($1) UNION ALL \
-                 SELECT k.id, k.previous, 0::int8, k.keys FROM chain JOIN keys k ON k.id = chain.previous) SELECT * FROM chain"
+                "WITH RECURSIVE chain (id, previous, count, bytes, depth) AS ( \
+                 SELECT id, previous, 0::int8, keys, 1::int8 FROM keys WHERE id = ANY($1) UNION ALL \
+                 SELECT k.id, k.previous, 0::int8, k.keys, depth + 1 FROM chain JOIN keys k ON k.id = chain.previous \
+                 WHERE depth < $2) SELECT * FROM chain"
             }
             Chain::Window => {
-                "WITH RECURSIVE chain (id, previous, count, bytes) AS ( \
-                 SELECT id, previous, count, pages FROM held WHERE id = ANY($1) UNION ALL \
-                 SELECT h.id, h.previous, h.count, h.pages FROM chain JOIN held h ON h.id = chain.previous AND h.id <> chain.id) \
-                 SELECT * FROM chain"
+                "WITH RECURSIVE chain (id, previous, count, bytes, depth) AS ( \
+                 SELECT id, previous, count, pages, 1::int8 FROM held WHERE id = ANY($1) UNION ALL \
+                 SELECT h.id, h.previous, h.count, h.pages, depth + 1 FROM chain \
+                 JOIN held h ON h.id = chain.previous AND h.id <> chain.id WHERE depth < $2) SELECT * FROM chain"
             }
         }
     }
@@ -422,7 +435,7 @@ impl Tables for PostgresTables {
     }
 
     fn status(&self, horizon: i64) -> Result<FrontierStatus, StoreError> {
-        self.read_status(horizon)
+        Ok(self.read_status(horizon)?.status)
     }
 
     fn site(&self, key: i64) -> Result<Option<SiteRow>, StoreError> {
@@ -535,13 +548,13 @@ impl Tables for PostgresTables {
         site: &SiteRow,
         visit: &mut dyn FnMut(&[u8]) -> bool,
     ) -> Result<(), StoreError> {
-        self.read_chains(Chain::Keys, &[site.keys])?;
-        let unit = self.unit.borrow();
         let mut id = site.keys;
         for _ in 0..=site.key_blocks {
             if id == 0 {
                 return Ok(());
             }
+            self.read_chains(Chain::Keys, &[id], WHOLE)?;
+            let unit = self.unit.borrow();
             let block = unit.keys.known.get(&id);
             let block = block.ok_or_else(|| StoreError::damaged("chain of keys at", id))?;
             if !visit(&block.bytes) {
@@ -587,10 +600,13 @@ impl Tables for PostgresTables {
 
     fn queue_insert(&self, site: i64, sealed: Vec<u8>) -> Result<(), StoreError> {
         let mut unit = self.unit.borrow_mut();
+        unit.new_queues += sealed.len();
+        let is_full = unit.new_queues > MAX_NEW_QUEUES;
         let queue = unit.queues.entry(site).or_default();
         let id = queue.new.back().map_or(-1, |(id, _)| id - 1);
         queue.new.push_back((id, sealed));
-        Ok(())
+        drop(unit);
+        if is_full { self.write_queues() } else { Ok(()) }
     }
 
     fn queue_front(&self, site: i64) -> Result<Option<(i64, Vec<u8>)>, StoreError> {
@@ -741,6 +757,8 @@ impl Tables for PostgresTables {
     }
 
     fn problem_write(&self, site: i64, now: i64, problem: &str) -> Result<(), StoreError> {
+        // PostgreSQL stores no NUL in a text.
+        let problem = problem.replace('\0', "\u{fffd}");
         self.connection.run(
             "INSERT INTO problems VALUES ($1, 1, $2, $3) ON CONFLICT (site) DO UPDATE SET faults = problems.faults + 1, \
              time = excluded.time, problem = excluded.problem",

@@ -17,6 +17,11 @@ impl Schema {
         Schema(new_address())
     }
 
+    /// The frontier at this address.
+    pub(super) fn at(address: String) -> Schema {
+        Schema(address)
+    }
+
     pub(super) fn address(&self) -> &str {
         &self.0
     }
@@ -38,6 +43,7 @@ impl EngineFactory for Schema {
     fn open(&self, options: Options) -> Postgres {
         let settings = NodeSettings {
             node: options.node_name(),
+            pause: Duration::ZERO,
             is_on_database_time: false,
             ..NodeSettings::default()
         };

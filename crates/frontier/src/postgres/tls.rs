@@ -1,9 +1,11 @@
 //! TLS for the connection to the database (rustls).
 //!
-//! `sslmode=require` in the address demands TLS. The certificate of the server is checked against the public roots and
-//! against the certificates in the file that the environment variable `PGSSLROOTCERT` names, as for psql.
+//! `sslmode=require` in the address demands TLS. The certificate of the server is checked against the public roots. If the
+//! environment variable `PGSSLROOTCERT` names a file, it is checked against the certificates in that file instead, as by
+//! psql.
 
 use std::io;
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -16,7 +18,9 @@ use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-/// Name of the environment variable with the file of further root certificates.
+use crate::store_error::StoreError;
+
+/// Name of the environment variable with the file of root certificates.
 const ROOTS: &str = "PGSSLROOTCERT";
 
 /// Makes TLS connections.
@@ -24,14 +28,25 @@ const ROOTS: &str = "PGSSLROOTCERT";
 pub(super) struct Tls(Arc<ClientConfig>);
 
 impl Tls {
-    pub(super) fn new() -> Tls {
-        let mut roots = RootCertStore {
-            roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),
-        };
-        if let Some(path) = std::env::var_os(ROOTS)
-            && let Ok(certificates) = CertificateDer::pem_file_iter(path)
-        {
-            roots.add_parsable_certificates(certificates.flatten());
+    pub(super) fn new() -> Result<Tls, StoreError> {
+        Tls::with_roots(std::env::var_os(ROOTS).map(PathBuf::from))
+    }
+
+    /// `path`: the file with the only roots; `None` for the public roots.
+    fn with_roots(path: Option<PathBuf>) -> Result<Tls, StoreError> {
+        let mut roots = RootCertStore::empty();
+        match path {
+            None => roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned()),
+            Some(path) => {
+                let failed = StoreError::at_file(&path);
+                let unreadable = |error| failed(io::Error::other(error));
+                for certificate in CertificateDer::pem_file_iter(&path).map_err(unreadable)? {
+                    let certificate = certificate.map_err(unreadable)?;
+                    roots
+                        .add(certificate)
+                        .map_err(|error| failed(io::Error::other(error)))?;
+                }
+            }
         }
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ClientConfig::builder_with_provider(provider)
@@ -39,7 +54,7 @@ impl Tls {
             .expect("ring supports the default versions")
             .with_root_certificates(roots)
             .with_no_client_auth();
-        Tls(Arc::new(config))
+        Ok(Tls(Arc::new(config)))
     }
 }
 
@@ -110,5 +125,22 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Stream<S> {
 impl<S: AsyncRead + AsyncWrite + Unpin> tokio_postgres::tls::TlsStream for Stream<S> {
     fn channel_binding(&self) -> ChannelBinding {
         ChannelBinding::none()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_roots_that_cannot_be_read_is_reported() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("roots.pem");
+        let missing = Tls::with_roots(Some(path.clone())).err();
+        assert!(matches!(missing, Some(StoreError::File(named, _)) if named == path));
+        let text = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+        std::fs::write(&path, text).expect("writes");
+        assert!(Tls::with_roots(Some(path)).is_err(), "no certificate");
+        assert!(Tls::with_roots(None).is_ok(), "the public roots");
     }
 }

@@ -8,14 +8,31 @@ use crate::sites::site_row::{FOUND, FOUND_REVISIT, SEED_NEW, SEED_REVISIT, SEED_
 use crate::sites::totals::{Count, Totals};
 use crate::store_error::StoreError;
 
+/// Names of the rows with the number of links in each journal.
+pub(super) const JOURNAL_LINKS: [&str; 2] = ["journal_0", "journal_1"];
 /// Time between two measurements of the size of the tables.
 const DISK_INTERVAL: Duration = Duration::from_secs(10);
+
+/// The status, and what else a check-out could do.
+#[derive(Debug)]
+pub(super) struct Overview {
+    pub(super) status: FrontierStatus,
+    /// Whether all link runs were announced to all their sites.
+    pub(super) is_announced: bool,
+    pub(super) others_hold_leases: bool,
+}
 
 impl PostgresTables {
     /// Add the changes of the counters to those of this node.
     pub(super) fn write_totals(&self, totals: &mut Totals) -> Result<(), StoreError> {
         let node = self.node.get();
-        let changes = totals.take_changes();
+        let mut changes = totals.take_changes();
+        let journals = std::mem::take(&mut self.unit.borrow_mut().journals);
+        for (name, links) in JOURNAL_LINKS.into_iter().zip(journals) {
+            if links != 0 {
+                changes.push((name, links, links));
+            }
+        }
         if !changes.is_empty() {
             let names: Vec<&str> = changes.iter().map(|(name, ..)| *name).collect();
             let numbers: Vec<i64> = changes.iter().map(|(_, _, change)| *change).collect();
@@ -36,14 +53,40 @@ impl PostgresTables {
         Ok(())
     }
 
-    pub(super) fn read_status(&self, horizon: i64) -> Result<FrontierStatus, StoreError> {
+    /// Add the totals of a node that writes no more to those of the nodes that are gone (node 0).
+    pub(super) fn fold_totals(&self, node: i64) -> Result<(), StoreError> {
+        for (table, name, number) in [
+            ("totals", "name", "value"),
+            ("outcomes", "outcome", "count"),
+        ] {
+            let sql = format!(
+                "WITH gone AS (DELETE FROM {table} WHERE node = $1 AND node <> 0 RETURNING {name}, {number}) \
+                 INSERT INTO {table} SELECT 0, {name}, {number} FROM gone ORDER BY {name} \
+                 ON CONFLICT (node, {name}) DO UPDATE SET {number} = {table}.{number} + excluded.{number}"
+            );
+            self.connection.run(&sql, &[&node])?;
+        }
+        Ok(())
+    }
+
+    /// The totals and what a check-out could do, from one state of the tables.
+    pub(super) fn read_status(&self, horizon: i64) -> Result<Overview, StoreError> {
+        let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+        self.connection.batch(begin)?;
+        let overview = self.read_overview(horizon);
+        self.connection.batch("COMMIT")?;
+        overview
+    }
+
+    fn read_overview(&self, horizon: i64) -> Result<Overview, StoreError> {
         let sql = "SELECT name, sum(value)::int8 FROM totals GROUP BY name";
         let rows = self.connection.query(sql, &[])?;
         let rows = rows
             .iter()
             .map(|row| Ok((row.try_get(0)?, row.try_get(1)?)));
         let mut totals = Totals::from_rows(rows.collect::<Result<Vec<_>, StoreError>>()?);
-        totals.set(Count::Gathered, self.gathered()?);
+        let work = self.sort_work()?;
+        totals.set(Count::Gathered, work.journals.iter().sum());
         totals.set(Count::Runs, self.number("SELECT count(*) FROM runs", &[])?);
         let sql =
             "SELECT outcome, sum(count)::int8 FROM outcomes GROUP BY outcome ORDER BY outcome";
@@ -52,11 +95,24 @@ impl PostgresTables {
             .iter()
             .map(|row| Ok((row.try_get(0)?, row.try_get(1)?)));
         let outcomes = outcomes.collect::<Result<Vec<_>, StoreError>>()?;
-        Ok(totals.status(outcomes, self.next_due(horizon)?, self.disk()?))
+        let mut status = totals.status(outcomes, self.next_due(horizon)?, self.disk()?);
+        status.sites.problems = self.number("SELECT count(*) FROM problems", &[])? as u64;
+        Ok(Overview {
+            status,
+            is_announced: work.is_announced,
+            others_hold_leases: self.others_hold_leases()?,
+        })
     }
 
-    /// The earliest time at which a check-out can return a lease, because a site is due, a lease of this node expires, or
-    /// another node that holds leases expires; and the earliest due time among the sites that have only revisits to do.
+    /// Whether another node that is alive holds leases.
+    pub(super) fn others_hold_leases(&self) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM nodes n WHERE alive AND node <> $1 \
+                   AND EXISTS (SELECT 1 FROM sites s WHERE s.node = n.node) LIMIT 1";
+        Ok(self.connection.first(sql, &[&self.node.get()])?.is_some())
+    }
+
+    /// The earliest time at which a check-out can return a lease, because a site is due or a lease of this node expires; and
+    /// the earliest due time among the sites that have only revisits to do.
     fn next_due(&self, horizon: i64) -> Result<(Option<i64>, Option<i64>), StoreError> {
         let sql = "SELECT c.class, d.due FROM unnest($1::int2[]) AS c (class) CROSS JOIN LATERAL \
                    (SELECT due FROM sites WHERE class = c.class AND due IS NOT NULL AND NOT in_line ORDER BY due LIMIT 1) d";
@@ -71,17 +127,11 @@ impl PostgresTables {
             };
             *first = Some(first.map_or(due, |earlier| earlier.min(due)));
         }
-        let others = self.connection.first(
-            "SELECT min(expires) FROM nodes n WHERE alive AND node <> $1 AND EXISTS (SELECT 1 FROM sites s WHERE s.node = n.node)",
-            &[&self.node.get()],
-        )?;
-        let others: Option<i64> = others.map(|row| row.try_get(0)).transpose()?.flatten();
         let first = [
             work,
             revisit.filter(|due| *due <= horizon),
             self.next_expiry(),
             self.next_in_line()?,
-            others,
         ];
         Ok((first.into_iter().flatten().min(), revisit))
     }

@@ -5,10 +5,11 @@
 //!
 //! A transaction that was in the way of another is repeated. If the connection is lost, the call fails with an error that
 //! may pass, and the next call opens the connection again. If it is lost while a transaction is committed, the call waits
-//! until the database can say whether the transaction was committed, because its caller must know. Only a group of check-ins
-//! is sent again (`numbered.rs`).
+//! until the database can say whether the transaction was committed, because its caller must know. It waits for the time
+//! to live of the node at most. After that the node gives up its number and its leases: then a check-in that is sent again
+//! is refused and cannot be stored twice. Only a group of check-ins that has a number is sent again at once (`numbered.rs`).
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::Postgres;
 use crate::FrontierError;
@@ -27,7 +28,7 @@ impl Postgres {
         mut work: impl FnMut(&mut Postgres, i64) -> Result<T, StoreError>,
     ) -> Result<T, FrontierError> {
         self.last_now = now;
-        for _ in 1..MAX_TRIES {
+        for _ in 0..MAX_TRIES {
             match self.try_transaction(now, &mut work) {
                 Err(error) if error.is_conflict() => {
                     tracing::debug!(?error, "a transaction is repeated");
@@ -35,8 +36,7 @@ impl Postgres {
                 result => return result.map_err(|error| self.failed(error)),
             }
         }
-        let result = self.try_transaction(now, &mut work);
-        result.map_err(|error| self.failed(error))
+        Err(self.failed(StoreError::Interrupted))
     }
 
     fn try_transaction<T>(
@@ -124,18 +124,30 @@ impl Postgres {
             return Err(StoreError::Unanswered);
         }
         tracing::warn!(?error, "waiting for the outcome of a transaction");
+        let begun = Instant::now();
         loop {
             match self.was_committed(&transaction) {
                 Ok(true) => return Ok(()),
                 Ok(false) => return Err(error),
-                Err(again) if again.is_away() => std::thread::sleep(RETRY_INTERVAL),
-                Err(other) => return Err(other),
+                Err(again) if again.is_away() && begun.elapsed() < self.settings.ttl => {
+                    std::thread::sleep(RETRY_INTERVAL);
+                }
+                Err(again) => {
+                    tracing::warn!(
+                        ?again,
+                        "the outcome of a transaction is unknown; the node starts anew"
+                    );
+                    // No node has this number, so the next transaction registers a new node.
+                    self.core.store.tables.node.set(0);
+                    *self.core.store.tables.leases.borrow_mut() = <_>::default();
+                    return Err(error);
+                }
             }
         }
     }
 
     /// Whether a transaction was committed.
-    fn was_committed(&self, transaction: &str) -> Result<bool, StoreError> {
+    pub(super) fn was_committed(&self, transaction: &str) -> Result<bool, StoreError> {
         let connection = &self.core.store.tables.connection;
         connection.open()?;
         let sql = "SELECT pg_xact_status($1::text::xid8)";
@@ -143,8 +155,12 @@ impl Postgres {
         let status: Option<String> = row.map(|row| row.try_get(0)).transpose()?.flatten();
         match status.as_deref() {
             Some("committed") => Ok(true),
-            // The server has not noticed yet that the connection is lost.
-            Some("in progress") => Err(StoreError::NotConnected),
+            Some("in progress") => {
+                // The server has not noticed yet that the connection is lost.
+                let sql = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_xid = $1::text::xid8::xid";
+                connection.query(sql, &[&transaction])?;
+                Err(StoreError::NotConnected)
+            }
             _ => Ok(false),
         }
     }

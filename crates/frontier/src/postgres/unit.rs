@@ -71,6 +71,14 @@ pub(super) struct Queue {
     pub(super) deleted: Vec<i64>,
 }
 
+/// The first blocks of a link run with links to a site.
+#[derive(Debug, Default)]
+pub(super) struct FirstLinks {
+    pub(super) blocks: Vec<Vec<u8>>,
+    /// Number of the last of these blocks.
+    pub(super) last: i64,
+}
+
 /// A block of `later` to insert: id, site, kind, due time, pages.
 pub(super) type LaterRow = (i64, i64, i16, i64, Vec<u8>);
 
@@ -87,6 +95,10 @@ pub(super) struct Unit {
     pub(super) keys: ChainBlocks,
     pub(super) held: ChainBlocks,
     pub(super) queues: BTreeMap<i64, Queue>,
+    /// Size in bytes of the blocks that were appended to queues and are not written yet.
+    pub(super) new_queues: usize,
+    /// Change of the number of links in each journal.
+    pub(super) journals: [i64; 2],
     pub(super) later: Vec<LaterRow>,
     pub(super) deleted_later: Vec<i64>,
     /// Sites whose visit has ended in order.
@@ -95,8 +107,8 @@ pub(super) struct Unit {
     pub(super) new_seeds: HashSet<(i64, i64)>,
     /// The link runs, oldest first; `None` until they were read.
     pub(super) runs: Option<Vec<LinkRun>>,
-    /// Blocks with links to a site: the run, and the blocks in order.
-    pub(super) links: HashMap<(i64, i64), Vec<Vec<u8>>>,
+    /// The first blocks with links to a site in a run, in order.
+    pub(super) links: HashMap<(i64, i64), FirstLinks>,
     /// The sites whose links were read into `links`.
     pub(super) links_read: HashSet<i64>,
 }

@@ -77,6 +77,7 @@ impl PostgresTables {
     /// database again.
     pub(super) fn write_queues(&self) -> Result<(), StoreError> {
         let queues = std::mem::take(&mut self.unit.borrow_mut().queues);
+        self.unit.borrow_mut().new_queues = 0;
         let (mut sites, mut blocks) = (Vec::new(), Vec::new());
         let (mut deleted_sites, mut deleted) = (Vec::new(), Vec::new());
         for (site, queue) in queues {

@@ -10,7 +10,7 @@ use super::site_row::SiteRow;
 use super::store::Store;
 use super::tables::{Inbox as _, Tables};
 use crate::store_error::StoreError;
-use crate::{Pending, RecordBatch, RecordCursor, Rediscovered};
+use crate::{Outside, Pending, RecordBatch, RecordCursor, Rediscovered};
 
 impl<T: Tables> Store<T> {
     /// The next block of page records, and the position after it.
@@ -61,10 +61,18 @@ impl<T: Tables> Core<T> {
             let room = max.saturating_sub(site.known as u64);
             pages.truncate(usize::try_from(room).unwrap_or(usize::MAX));
         }
+        let mut sent = 0;
+        if site.lease.is_some() {
+            // The visit has its own list of known pages, and may find the same pages.
+            sent = pages.len() as u64;
+            for page in pages.drain(..) {
+                self.inbox.send_unfiltered(&link_to(&site, page));
+            }
+        }
         let keys: Vec<PathKey> = pages.iter().map(|page| page.key).collect();
         self.store.keys_append(&mut site, &keys)?;
         pages.extend(self.unqueued_pages(&site, &found.wanted_again)?);
-        let queued = pages.len() as u64;
+        let queued = pages.len() as u64 + sent;
         self.queue_pages(&mut site, pages)?;
         site.schedule(now, self.store.horizon);
         self.save(&before, &site)?;
@@ -96,5 +104,19 @@ impl<T: Tables> Core<T> {
         queued.extend(self.store.window_read(site)?.iter().map(|page| page.key));
         let unqueued = pages.iter().filter(|page| queued.insert(page.key));
         Ok(unqueued.cloned().collect())
+    }
+}
+
+/// A link to a page of the site.
+fn link_to(site: &SiteRow, page: Pending) -> Outside {
+    Outside {
+        site: site.name.clone(),
+        origin: site.origin.clone(),
+        path: page.path,
+        site_key: SiteKey(site.key as u64),
+        path_key: page.key,
+        depth: page.depth,
+        hop: page.hop,
+        via: page.via,
     }
 }
