@@ -118,6 +118,7 @@ impl Postgres {
         let examined = sites.len();
         let (sites, gates) = self.claim_for(now, sites)?;
         self.core.store.tables.read_for_check_out(&sites)?;
+        self.core.store.tables.read_later(&sites, now, horizon)?;
         let mut leases = Vec::new();
         for site in &sites {
             let Some(mut lease) = self.core.lease_site(now, site)? else {
@@ -165,7 +166,7 @@ impl Postgres {
         let mut batch = batch.into_iter();
         for sites in sites.chunks(CHECK_INS) {
             let part: Vec<CheckIn> = batch.by_ref().take(sites.len()).collect();
-            self.read_for_check_ins(sites, &part)?;
+            self.read_for_check_ins(now, sites, &part)?;
             for entry in part {
                 replies.push(self.store_check_in(now, entry)?);
             }
@@ -197,11 +198,13 @@ impl Postgres {
     /// Read what a part of a group of check-ins needs.
     fn read_for_check_ins(
         &self,
+        now: i64,
         sites: &[Option<i64>],
         part: &[CheckIn],
     ) -> Result<(), StoreError> {
         let tables = &self.core.store.tables;
         let (mut queues, mut keys, mut windows) = (Vec::new(), Vec::new(), Vec::new());
+        let mut waiting = Vec::new();
         for (site, entry) in sites.iter().zip(part) {
             let Some(site) = site else {
                 continue;
@@ -209,7 +212,8 @@ impl Postgres {
             let Some(row) = tables.site(*site)? else {
                 continue;
             };
-            if row.queued > 0 && matches!(entry.then, Then::Keep { want } if want > 0) {
+            let wants_more = matches!(entry.then, Then::Keep { want } if want > 0);
+            if row.queued > 0 && wants_more {
                 queues.push(row.key);
             }
             if !entry.keys.is_empty() && (row.key_blocks + 1) % 8 == 0 {
@@ -219,7 +223,11 @@ impl Postgres {
             if row.window_blocks > 1 {
                 windows.push(row.window);
             }
+            if wants_more {
+                waiting.push(row);
+            }
         }
+        tables.read_later(&waiting, now, self.core.store.horizon)?;
         tables.read_queues(&queues)?;
         tables.read_chains(Chain::Keys, &keys, NEWEST)?;
         tables.read_chains(Chain::Window, &windows, WHOLE)

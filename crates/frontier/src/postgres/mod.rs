@@ -24,6 +24,7 @@ mod gates;
 mod horizon;
 mod inbox;
 mod journal;
+mod later;
 mod link_runs;
 mod members;
 mod merge;

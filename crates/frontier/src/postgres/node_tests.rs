@@ -245,3 +245,34 @@ fn a_node_stops_when_the_layout_becomes_newer() {
         .expect_err("newer");
     assert!(error.to_string().contains("layout 99"), "{error}");
 }
+
+/// Each site with due revisits cost a check-out several statements.
+#[test]
+fn a_check_out_of_revisits_is_a_constant_number_of_statements() {
+    let statements = |count: usize| {
+        let schema = Schema::new();
+        let mut node = schema.open_as("a", LONG);
+        let seeds = (0..count).map(|n| seed(&format!("https://s{n}.example/")));
+        node.seed(0, &seeds.collect::<Vec<_>>()).expect("seeds");
+        let mut batch = Vec::new();
+        for lease in node.check_out(1, count).expect("checks out") {
+            let mut entry = release(&lease, 1);
+            let mut done = record(&lease.pending[0], 1, Outcome::Answer(200));
+            (done.next, done.past) = (Some(50), Some(Box::default()));
+            let mut retry = record(&page("/retry"), 1, Outcome::Answer(503));
+            (retry.next, retry.tries) = (Some(60), 1);
+            entry.done = vec![done, retry];
+            entry.keys = vec![page("/retry").key];
+            batch.push(entry);
+        }
+        let replies = node.check_in(2, batch).expect("stored");
+        assert!(replies.iter().all(Result::is_ok));
+        let before = node.core.store.tables.connection.sent.get();
+        let leases = node.check_out(100, count).expect("checks out");
+        let sent = node.core.store.tables.connection.sent.get() - before;
+        assert_eq!(leases.len(), count);
+        assert!(leases.iter().all(|lease| lease.pending.len() == 2));
+        sent
+    };
+    assert_eq!(statements(30), statements(3));
+}

@@ -675,6 +675,9 @@ impl Tables for PostgresTables {
     }
 
     fn later_first(&self, site: i64, kind: WaitKind) -> Result<Option<(i64, Vec<u8>)>, StoreError> {
+        if let Some(first) = self.known_later_first(site, kind) {
+            return Ok(Some(first));
+        }
         self.write_later()?;
         let sql = "SELECT id, pages FROM later WHERE site = $1 AND again = $2 ORDER BY site, again, due LIMIT 1";
         let Some(row) = self.connection.first(sql, &[&site, &(kind as i16)])? else {
@@ -684,6 +687,9 @@ impl Tables for PostgresTables {
     }
 
     fn later_due(&self, site: i64, kind: WaitKind) -> Result<Option<i64>, StoreError> {
+        if let Ok(due) = self.known_later_due(site, kind) {
+            return Ok(due);
+        }
         self.write_later()?;
         let sql = "SELECT min(due) FROM later WHERE site = $1 AND again = $2";
         let row = self.connection.first(sql, &[&site, &(kind as i16)])?;
@@ -704,7 +710,8 @@ impl Tables for PostgresTables {
         Ok(row.map(|row| row.try_get(0)).transpose()?)
     }
 
-    fn later_delete(&self, _site: i64, id: i64) -> Result<(), StoreError> {
+    fn later_delete(&self, site: i64, id: i64) -> Result<(), StoreError> {
+        self.forget_later(site, id);
         self.unit.borrow_mut().deleted_later.push(id);
         Ok(())
     }

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::net::IpAddr;
 
+use super::later::FirstLater;
 use super::link_runs::LinkRun;
 use crate::sites::site_row::SiteRow;
 
@@ -100,6 +101,8 @@ pub(super) struct Unit {
     /// Change of the number of links in each journal.
     pub(super) journals: [i64; 2],
     pub(super) later: Vec<LaterRow>,
+    /// The first blocks of waiting pages, by site and kind.
+    pub(super) first_later: HashMap<(i64, i16), FirstLater>,
     pub(super) deleted_later: Vec<i64>,
     /// Sites whose visit has ended in order.
     pub(super) ended: Vec<i64>,

@@ -116,6 +116,8 @@ impl PostgresTables {
     pub(super) fn write_later(&self) -> Result<(), StoreError> {
         let (rows, deleted) = {
             let mut unit = self.unit.borrow_mut();
+            // They do not include the blocks that are written now.
+            unit.first_later.clear();
             (
                 std::mem::take(&mut unit.later),
                 std::mem::take(&mut unit.deleted_later),
