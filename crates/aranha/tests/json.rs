@@ -115,9 +115,15 @@ fn every_field_is_documented() {
          [fetch]\nallow_private = true\n[thresholds]\nurls = 60\nblock = true\n[revisit]\npolicy = \"fixed\"\nevery = \"1s\"\n",
     )
     .unwrap();
+    let seed = serving["seeds"][0].as_str().unwrap().to_owned();
+    let honest = seed.split('/').nth(2).unwrap().to_owned();
+    // The site of a seed is blocked as a trap. Another trap is only postponed at first.
+    let port = honest.rsplit(':').next().unwrap();
     let mut crawl = Server::start(
         aranha()
-            .args(["crawl", "--json", "--continuous", "--time", "9s", "-i"])
+            .args(["crawl", "--json", "--continuous", "--time", "9s"])
+            .arg(format!("http://calendar.lab:{port}/"))
+            .arg("-i")
             .arg(text("seeds_file"))
             .args(["--resolver", &text("resolver"), "--config"])
             .arg(&settings)
@@ -126,9 +132,7 @@ fn every_field_is_documented() {
     );
     // While the crawl runs, send it a signal from the user, and change the black list.
     let mut events = vec![crawl.object()];
-    let seed = serving["seeds"][0].as_str().unwrap().to_owned();
     let signalled = read(&collection, &["seed", "add", "--now", &seed]);
-    let honest = seed.split('/').nth(2).unwrap().to_owned();
     let blocked = aranha()
         .args(["block", &honest, "--reason", "a test", "-c"])
         .arg(&collection)

@@ -101,8 +101,8 @@ fn traps() -> Vec<Mutation> {
             "no pause per address",
             vec![Edit(
                 "crates/engine/src/courtesy/address_gate.rs",
-                "if self.pause.is_zero() {",
-                "if !self.pause.is_zero() {",
+                "        if self.pause.is_zero() {\n            return Ok(None);",
+                "        if !self.pause.is_zero() {\n            return Ok(None);",
             )],
             vec![
                 Row,
@@ -238,8 +238,8 @@ fn servers() -> Vec<Mutation> {
                 ),
                 Edit(
                     "crates/engine/src/courtesy/address_gate.rs",
-                    "if self.pause.is_zero() {",
-                    "if !self.pause.is_zero() {",
+                    "        if self.pause.is_zero() {\n            return Ok(None);",
+                    "        if !self.pause.is_zero() {\n            return Ok(None);",
                 ),
             ],
             vec![Row],

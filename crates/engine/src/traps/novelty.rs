@@ -306,8 +306,10 @@ impl Novelty {
     }
 
     /// Whether the site is doubted because of the last page: it has spent its allowance. Returns the reason, and the wait
-    /// until the next visit in milliseconds. `limit`: see [`Novelty::trap`]; `credit`: what else is known of the site.
-    pub(crate) fn doubt(&self, limit: u32, credit: Credit) -> Option<(Trap, i64)> {
+    /// until the next visit in milliseconds. `limit`: see [`Novelty::trap`]; `credit`: what else is known of the site;
+    /// `queued`: number of its pages that wait. A site of nearly empty pages is doubted only if more than `limit` pages
+    /// wait, because a small one costs less than another visit.
+    pub(crate) fn doubt(&self, limit: u32, credit: Credit, queued: usize) -> Option<(Trap, i64)> {
         let (before, now) = (self.before, self.record);
         let earned = Credit {
             fruitful: now.fruitful,
@@ -318,7 +320,8 @@ impl Novelty {
             if self.grows() {
                 return Some((Trap::NoNewText, wait));
             }
-            if self.empty > 0 && self.empty >= self.stretch / 2 {
+            let is_empty = self.empty > 0 && self.empty >= self.stretch / 2;
+            if is_empty && queued > limit as usize {
                 return Some((Trap::NearlyEmpty, wait));
             }
         }

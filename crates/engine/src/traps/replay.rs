@@ -70,7 +70,7 @@ impl TrapReplay {
         };
         if self.novelty.trap(limit, MIN_LINKED_PAGES).is_some() {
             ReplayVerdict::Blocked
-        } else if self.novelty.doubt(limit, credit).is_some() {
+        } else if self.novelty.doubt(limit, credit, usize::MAX).is_some() {
             ReplayVerdict::Postponed
         } else {
             ReplayVerdict::Continue

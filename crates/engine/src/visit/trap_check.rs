@@ -167,7 +167,7 @@ impl Visit {
         let novelty = &self.site.novelty;
         if let Some(trap) = novelty.trap(limit, MIN_LINKED_PAGES) {
             self.block_as_trap(TrapReason::Endless(trap));
-        } else if let Some((doubt, wait)) = novelty.doubt(limit, self.credit()) {
+        } else if let Some((doubt, wait)) = novelty.doubt(limit, self.credit(), self.queue.len()) {
             self.postpone(doubt, wait);
         }
     }

@@ -34,6 +34,8 @@ pub(crate) struct MemberRest {
     pub(crate) end: [u8; 4],
 }
 
+/// Number of bytes that are read before the length of the record is known.
+const FIRST_BYTES: usize = 16 << 10;
 /// Maximum number of bytes of a record that readers keep in memory.
 pub(crate) const MAX_IN_MEMORY: usize = 128 << 20;
 
@@ -67,11 +69,19 @@ impl<R: BufRead> MemberReader<R> {
             return Ok(None);
         }
         let offset = self.source.position;
-        let mut bytes = Vec::with_capacity(16 << 10);
+        let mut bytes = Vec::with_capacity(FIRST_BYTES);
         let mut decoder = compress::decoder(&mut self.source)?;
-        (&mut decoder)
-            .take(self.max_in_memory as u64)
-            .read_to_end(&mut bytes)?;
+        let first = FIRST_BYTES.min(self.max_in_memory);
+        (&mut decoder).take(first as u64).read_to_end(&mut bytes)?;
+        if bytes.len() == first {
+            // A buffer that grows by doubling would need up to three times the memory of a large record.
+            let rest = self.max_in_memory - first;
+            let expected = block_length(&bytes).map_or(0, |(_, length)| length);
+            bytes.reserve_exact(
+                usize::try_from(expected).map_or(rest, |expected| expected.min(rest)),
+            );
+            (&mut decoder).take(rest as u64).read_to_end(&mut bytes)?;
+        }
         let rest = if bytes.len() < self.max_in_memory {
             None
         } else {
@@ -87,17 +97,16 @@ impl<R: BufRead> MemberReader<R> {
     }
 }
 
+/// Where the block of a record begins, and its length.
+fn block_length(first: &[u8]) -> Option<(usize, u64)> {
+    let (fields, start) = parsed::parse_fields(first).ok()?;
+    let length = parsed::field(&fields, "Content-Length")?.parse().ok()?;
+    Some((start, length))
+}
+
 /// Reads the content after `first` to its end. Returns `None` if nothing follows.
 fn hash_rest(first: &[u8], decoder: &mut dyn Read) -> io::Result<Option<MemberRest>> {
-    let (start, length) = parsed::parse_fields(first)
-        .ok()
-        .and_then(|(fields, start)| {
-            let length = parsed::field(&fields, "Content-Length")?
-                .parse::<u64>()
-                .ok()?;
-            Some((start, length))
-        })
-        .unwrap_or((first.len(), 0));
+    let (start, length) = block_length(first).unwrap_or((first.len(), 0));
     let head = http::head_end(&first[start..]);
     // Bytes of the block that were not hashed yet. The bytes after the block are the end of the record.
     let mut unhashed = length;

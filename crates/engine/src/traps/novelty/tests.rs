@@ -91,6 +91,15 @@ fn a_maze_of_natural_text_is_a_trap() {
 
 /// The pages after which a site that is no seed and that one site links to is doubted, with the reasons.
 fn doubts(pages: u32, page: impl Fn(u32) -> (String, u32, u32)) -> Vec<(u32, Trap, i64)> {
+    doubts_with(usize::MAX, pages, page)
+}
+
+/// The same for a site of which `queued` pages wait.
+fn doubts_with(
+    queued: usize,
+    pages: u32,
+    page: impl Fn(u32) -> (String, u32, u32),
+) -> Vec<(u32, Trap, i64)> {
     let mut novelty = Novelty::default();
     let credit = Credit {
         is_seed: false,
@@ -102,7 +111,7 @@ fn doubts(pages: u32, page: impl Fn(u32) -> (String, u32, u32)) -> Vec<(u32, Tra
         let (text, links, new) = page(number);
         let digest = u64::from(number);
         novelty.add_page(&Reading::of(&text, digest, 0), false, links, new);
-        let doubt = novelty.doubt(LIMIT, credit);
+        let doubt = novelty.doubt(LIMIT, credit, queued);
         doubts.extend(doubt.map(|(trap, wait)| (number, trap, wait)));
     }
     doubts
@@ -133,6 +142,8 @@ fn newcomers_are_doubted_early() {
         doubts(12, item).first().map(|doubt| doubt.1),
         Some(Trap::NearlyEmpty)
     );
+    // A short list of such pages is fetched to its end.
+    assert_eq!(doubts_with(LIMIT as usize, 40, item), []);
     let manual = |n| match n {
         1 => (honest(n).0, 1000, 1000),
         _ => (
