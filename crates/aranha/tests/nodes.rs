@@ -187,19 +187,18 @@ async fn one_node_finds_what_the_embedded_engine_finds() {
             "{arguments:?}"
         );
     }
+    // Numbers of fetches and bytes are not compared. They depend on which of two twins is linked first, because one of them
+    // redirects to the other.
     for (arguments, fields) in [
         (
             vec!["sites", "--json"],
-            vec!["site", "state", "known", "done", "queued", "fetches"],
+            vec!["site", "state", "known", "done", "queued"],
         ),
         (
             vec!["seed", "list", "--json"],
             vec!["url", "status", "outcome", "redirect"],
         ),
-        (
-            vec!["status", "--json"],
-            vec!["sites", "pages", "fetches", "outcomes", "bytes", "seeds"],
-        ),
+        (vec!["status", "--json"], vec!["sites", "pages", "seeds"]),
         (vec!["why", &seeds[0], "--json"], vec!["url", "known"]),
         (
             vec!["history", &seeds[0], "--json"],

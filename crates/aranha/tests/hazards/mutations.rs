@@ -665,11 +665,12 @@ fn names() -> Vec<Mutation> {
             "the pause applies per host name only",
             vec![Edit(
                 REQUEST,
-                "Some(address) => network.gates.enter(address).await,",
-                "Some(_) => {
-                    let host = self.url.host().len() as u8;
-                    network.gates.enter([0, 0, 0, host].into()).await
-                }",
+                "Some(address) => match network.gates.enter(address, self.activity.node()).await {",
+                "Some(_) => match network
+                    .gates
+                    .enter([0, 0, 0, self.url.host().len() as u8].into(), self.activity.node())
+                    .await
+                {",
             )],
             vec![Row],
         ),
