@@ -1,4 +1,5 @@
-//! Crawls of several nodes that share a frontier in PostgreSQL. Each test has a schema of its own on a private server.
+//! Crawls of several nodes that share a frontier in PostgreSQL. Each test has a schema of its own on a private server. The
+//! file is long because it is a list of whole crawls.
 
 #[path = "process/mod.rs"]
 mod process;

@@ -3,6 +3,8 @@
 //! In some tables the blocks of a site form a *chain*: the row of the site has the id of its newest block, and each
 //! block has the id of the block before it. Newer blocks have greater ids. A block whose previous block does not have a
 //! smaller id is damaged.
+//!
+//! The file is long because it is a list of statements, one for each operation of `Tables`.
 
 use std::cell::RefCell;
 use std::collections::HashSet;

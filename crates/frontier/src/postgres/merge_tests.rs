@@ -3,7 +3,10 @@
 use super::outage_tests::{bounded, connection};
 use super::tests::{LONG, Schema};
 use super::*;
+use crate::Frontier as _;
+use crate::sites::tables::Tables as _;
 use crate::suite::{link, page, release, seed};
+use crate::{CheckIn, Lease};
 use crate::{Then, WindowUpdate};
 
 /// Stores a check-in with these links to other sites. The lease stays in force.

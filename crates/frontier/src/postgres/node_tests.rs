@@ -3,7 +3,9 @@
 use super::outage_tests::{bounded, connection};
 use super::tests::{LONG, Schema};
 use super::*;
+use crate::Frontier as _;
 use crate::suite::{everything, link, page, record, release, seed, small};
+use crate::{Claim, VisitOrder};
 use crate::{Outcome, Rediscovered, WindowUpdate};
 
 /// The visit of another node had its own list of known pages, and both stored the same page.

@@ -6,6 +6,8 @@ use std::sync::mpsc::channel;
 use super::cut_link::CutLink;
 use super::tests::{LONG, Schema};
 use super::*;
+use crate::Frontier as _;
+use crate::LeaseLost;
 use crate::suite::{link, record, release, seed, small};
 use crate::{ErrorClass, Outcome};
 

@@ -4,6 +4,8 @@ use std::path::Path;
 
 use super::tests::{LONG, Schema};
 use super::*;
+use crate::Frontier as _;
+use crate::shared::SharedCrawl;
 use crate::suite::{page, record, release, seed};
 use crate::{NodeState, Outcome, View};
 

@@ -2,6 +2,8 @@
 //!
 //! In a transaction that writes, the row of every site is locked when it is read, in order of key where several are read
 //! at once. So two transactions do not wait for each other in a circle.
+//!
+//! The file is long because it is a list of statements, one for each operation of [`Tables`].
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;

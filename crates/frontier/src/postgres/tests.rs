@@ -5,6 +5,8 @@ use std::sync::atomic::AtomicI64;
 use aranha_test_database::new_address;
 
 use super::*;
+use crate::CheckIn;
+use crate::Frontier as _;
 use crate::suite::model::model;
 use crate::suite::{EngineFactory, link, page, release, seed, small, suite};
 use crate::{LeaseLost, View, WindowUpdate};
