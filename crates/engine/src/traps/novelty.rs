@@ -20,7 +20,7 @@
 //! lists hundreds of pages that bring no new links themselves. A page adds more only if an earlier page had exactly the
 //! same words, like every month of a calendar. Each page with new text shortens the stretch. The more pages with new
 //! text a site has brought, the longer a stretch may be. Long before that, a site that has not earned its requests is
-//! doubted: its visits are postponed ([`allowance`](super::allowance)). So is a site of nearly empty pages, which are
+//! doubted: its visits are postponed ([`allowance`]). So is a site of nearly empty pages, which are
 //! no proof of a trap because they may end. The constants were set on real sites: see `docs/decisions/0008-novelty.md`.
 //!
 //! Read [`Novelty::add_page`] first. Only [`Record`] is stored between visits. Everything else has a fixed maximum
