@@ -4,7 +4,8 @@
 //! request must have ended. So a node stops in three steps, each an eighth of the time to live or more before the next:
 //! 1. At [`Term::deadline`] it sends no further request and breaks off those that are under way ([`Fence::enter`],
 //!    [`Fence::close`]).
-//! 2. Some time later a timer of the kernel ends the process, unless [`Fence::close`] was told that no request is under way.
+//! 2. An eighth of the time to live later a timer of the kernel ends the process, unless [`Fence::close`] has found
+//!    that no request is under way, and has cleared the timer.
 //!    So a process that was stopped sends nothing when it continues.
 //! 3. At its expiry on the clock of the database, other nodes may declare it dead.
 //!
@@ -128,7 +129,8 @@ impl Fence {
         Ok(true)
     }
 
-    /// Waits until no request is under way, or a request has ended since the last wait. Only one caller may wait.
+    /// Waits for a moment at which no request is under way. Returns at once if there was such a moment since the last
+    /// wait. Only one caller may wait.
     pub async fn idle(&self) {
         self.idle.notified().await;
     }

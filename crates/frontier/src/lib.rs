@@ -275,8 +275,9 @@ pub trait Frontier: Send {
     }
 
     /// Like [`Frontier::check_in_each`], for a caller that may make the same call twice: after an error that may pass, or
-    /// in a later process ([`Frontier::take_over`]). The numbers of the groups of a node grow. A group that was stored
-    /// before is not stored again. Then the replies to it are lost, so its leases are ended, and reported as lost.
+    /// in a later process ([`Frontier::take_over`]). The numbers of the groups of a node grow. A group that was
+    /// stored before is not stored again. The replies of the first call are not known any more, so the leases of its
+    /// check-ins are ended, and each is reported as a lost lease.
     fn check_in_group(
         &mut self,
         now: i64,
@@ -346,7 +347,8 @@ pub trait Frontier: Send {
     ) -> Result<u64, FrontierError>;
 
     /// Add the records of pages that the site does not know, oldest first, and queue these pages, because their links are
-    /// unknown too. `origin`: of the site, if it is unknown. Returns the number of pages; 0 if the site is being visited or is
+    /// unknown too. `origin`: scheme, host and port of the site, used if the frontier does not know the site. Returns
+    /// the number of pages; 0 if the site is being visited or is
     /// blocked.
     fn adopt(
         &mut self,

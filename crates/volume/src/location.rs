@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 
 /// Identifier of a volume. It is unique among all volumes of a frontier, those of all its nodes and of all its crawls.
 ///
-/// The upper 32 bits are the number of the node that wrote the volume. The lower 32 bits count the volumes of that
-/// node, beginning with 1. On a single machine, the node is 0, so the identifiers are the plain counters.
+/// The upper 32 bits are the number of the folder in a crawl of several machines (here called the node; it is not the
+/// number that each start of a process gets). The lower 32 bits count the volumes of that folder, beginning with 1.
+/// On a single machine the upper number is 0, so the identifiers are the plain counters.
 /// Identifiers are ordered by node, then by counter.
 ///
 /// The text form is part of every volume's file name: the counter with at least five digits (`00042`), preceded by

@@ -67,7 +67,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     let mut adopted = 0;
     let mut orphans = Vec::new();
     if collection.folder.join("archive").exists() {
-        // It keeps crawls from the folder: a running crawl has responses whose check-in is yet to come.
+        // While this is open, no crawl can run in the folder. The responses of a running crawl whose check-in is
+        // still to come would look like orphans.
         let folder = Folder::at(&collection.folder);
         let mut frontier = frontier_access::node(&folder, &opened.config)?;
         let (found, adoptable) = find_orphans(&collection)?;

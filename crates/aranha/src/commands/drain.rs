@@ -16,7 +16,7 @@ Examples:
   aranha nodes -c lead          shows when it has left
 
 The node takes no more sites. Its visits end within `crawl.quantum` (5 minutes by default), its sites are given back, and \
-its process ends with status 0. Ctrl-C on the node itself does the same without waiting for the visits.";
+its process ends with status 0. Ctrl-C on the node itself also gives its sites back, but its visits begin no further fetch, and the process ends with status 130.";
 
 /// Ask a node to finish its visits, give its sites back and end
 #[derive(Args, Debug)]

@@ -19,6 +19,7 @@ use crate::commands::ship;
 use crate::display::about;
 use crate::error::{CommandError, ExitStatus};
 use crate::forgotten::{self, ForgetTarget, ForgottenEntry};
+use crate::frontier_access;
 use crate::output::{Output, counted, message};
 use crate::shared_args::{CollectionArg, JsonObjectArg};
 use crate::terminal_escape::Escaped;
@@ -60,6 +61,13 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
+    let opened = frontier_access::configuration(&arguments.collection)?;
+    if opened.config.frontier.url.is_set() {
+        return Err(CommandError::usage(
+            "`aranha forget` does not work with a shared frontier yet",
+        )
+        .hint("it works in a folder that has a frontier of its own (frontier.db)"));
+    }
     let folder = collection::existing(&arguments.collection.folder)?;
     let reader = CollectionReader::open(&arguments.collection)?;
     let target = if arguments.target.contains('/') {
@@ -320,8 +328,8 @@ fn report(arguments: &Arguments, found: &Forgotten) -> Result<(), CommandError> 
     }
     if !found.copies.is_empty() && !arguments.copies {
         message(format_args!(
-            "{} with the same content; --copies forgets them too. Those whose records refer to the deleted content are \
-             fetched again by the next crawl:",
+            "{} with the same content; --copies forgets them too. The next crawl fetches them \
+again, because their records may refer to the deleted content:",
             counted(found.copies.len() as u64, "other page")
         ));
         for url in found.copies.iter().take(10) {

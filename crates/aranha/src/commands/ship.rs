@@ -4,7 +4,6 @@ use aranha_volume::VolumeError;
 use clap::Args;
 use serde_json::json;
 
-use crate::collection;
 use crate::display::about;
 use crate::error::{CommandError, ExitStatus};
 use crate::frontier_access;
@@ -35,10 +34,8 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     let folder = &arguments.collection.folder;
-    collection::existing(folder)?;
-    let mut options = frontier_access::configuration(&arguments.collection)?
-        .config
-        .volume;
+    let opened = frontier_access::require_existing(&arguments.collection)?;
+    let mut options = opened.config.volume;
     if !arguments.volumes.is_empty() {
         options.stores.clone_from(&arguments.volumes);
     }

@@ -19,8 +19,8 @@ Examples:
   aranha unlock example.org -c lead
   aranha unlock node7 --force -c lead    its machine is gone for certain
 
-A node that gives no sign of life for a minute loses its sites by itself; this command does it at once. The sites \
-are visited again after a minute, because the node may just have sent requests.";
+A node that gives no sign of life for `frontier.node_timeout` (1 minute by default) loses its sites anyway; this command takes them away at once. The sites \
+are visited again after the longest courtesy pause (1 minute by default), because the node may just have sent requests.";
 
 /// Give back the sites that a dead node holds, or one site
 #[derive(Args, Debug)]

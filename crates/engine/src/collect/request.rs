@@ -41,7 +41,8 @@ pub(crate) enum RequestKind {
 /// Why a request was not sent, or has no result that says anything about the page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Unsent {
-    /// The addresses of the host belong to other nodes. The first one in the list is one of them.
+    /// The gate of at least one address of the host belongs to another node, and no other address could be reached.
+    /// Such an address is the first one in the list.
     GateTaken(Box<Resolved>),
     /// The lease of the visit is lost, because the node was declared dead.
     LeaseLost,

@@ -236,7 +236,8 @@ impl Spool {
             let path = path.to_owned();
             move |source| SpoolError::File(path, source)
         };
-        // Earlier groups may be of an earlier number of the same process, which was declared dead.
+        // Earlier groups may have an earlier node number: the same process was declared dead and got a new number.
+        // Their leases are lost.
         let stored = frontier.take_over(now, newest.node)?;
         let (groups, last) = (self.groups.len(), self.last_number());
         while let Some(group) = self.first().map_err(at_file(&self.path))? {

@@ -1,7 +1,8 @@
 //! The groups of check-ins that wait while the frontier is away. Their contents are in the [`Spool`].
 //!
-//! A group that was surely not stored asks the frontier for no pages, so its visits are answered when it is on the disk, and
-//! go on. A visit that needs more pages ends, and its site is released when its check-in is sent. If the connection was lost
+//! If a group was surely not stored, its check-ins are changed so that they ask the frontier for no pages. Its visits
+//! are answered as soon as the group is on the disk, and go on. A visit that needs more pages ends, and its site is
+//! released when its check-in is sent. If the connection was lost
 //! while a group was committed, its visits wait for the replies, because the frontier may have given pages to them.
 
 use std::sync::Arc;
@@ -57,7 +58,8 @@ impl WaitingGroups {
     }
 }
 
-/// Changes a check-in that was never sent so that the reply to it is known, and returns the reply.
+/// Changes a check-in that was surely not stored so that it asks for no pages. The reply that the frontier will give
+/// is then known; returns this reply.
 fn assume(check_in: &mut CheckIn) -> CheckedIn {
     let mut reply = CheckedIn::default();
     match &mut check_in.then {

@@ -66,7 +66,7 @@ struct Table {
 #[derive(Debug)]
 struct Gate {
     last_end: Option<Instant>,
-    /// Number of the node that this process was when it claimed the gate; 0 if it has not.
+    /// The node number that this process had when it claimed the gate; 0 if it does not own the gate.
     owner: u64,
     /// No request before this time, because another node had the gate before.
     closed_until: Option<Instant>,

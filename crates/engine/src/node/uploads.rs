@@ -28,8 +28,9 @@ impl Uploads {
         }
     }
 
-    /// Waits until all volumes are uploaded or no store takes them. A crawl that was interrupted does not wait, and an
-    /// interruption ends the wait; the volumes are then uploaded by the next crawl or by `aranha ship`.
+    /// Waits until all volumes are uploaded or no store takes them. A crawl that was interrupted, drained or ended by
+    /// a failure does not wait, and an interruption ends the wait; the volumes are then uploaded by the next crawl or
+    /// by `aranha ship`.
     pub(super) async fn finish(self, archive: &Archive, stop: &Stop) {
         let waits = matches!(stop.reason(), Some(Reason::Finished | Reason::Limit(_)));
         if self.options.stores.is_empty() {

@@ -363,7 +363,7 @@ impl Novelty {
     }
 }
 
-/// `part` of `whole`, when `left` is left of `whole`.
+/// `part` reduced in the same proportion as `whole` was reduced to `left`: `part * left / whole`.
 fn in_proportion(part: u32, left: u32, whole: u32) -> u32 {
     (u64::from(part) * u64::from(left) / u64::from(whole.max(1))) as u32
 }

@@ -11,8 +11,9 @@ use crate::traps::words::HASH_MULTIPLIER;
 
 /// Maximum size of each of the three sets of words: a hash table of 16,384 slots is then full.
 const MAX_WORDS: usize = 14 << 10;
-/// A page is novel if at least one word in `NOVEL_SHARE` is confirmed by it. In a near duplicate of another page, so few
-/// words may be names or misprints; there it is one in `NOVEL_SHARE_OF_NEAR_DUPLICATE`.
+/// A page is novel only if it confirms more than one word in `NOVEL_SHARE`. A near duplicate of another page must
+/// confirm more than one in `NOVEL_SHARE_OF_NEAR_DUPLICATE`, because a few confirmed words there may be only names or
+/// misprints.
 const NOVEL_SHARE: usize = 200;
 const NOVEL_SHARE_OF_NEAR_DUPLICATE: usize = 20;
 /// A page with many more new words than confirmed ones is not novel: for every confirmed word it may have this number of
@@ -105,8 +106,8 @@ impl WordCounts {
             && !self.is_foreign()
     }
 
-    /// Whether nearly all words are new or confirmed by this page. The first pages of a visit are judged by this, because
-    /// nearly all of their words are new to the visit.
+    /// Whether more than one word in `NOVEL_SHARE` is new or confirmed by this page. The first pages of a visit are
+    /// judged by this weaker test: nearly all of their words are new to the visit, so few can be confirmed.
     pub(crate) fn may_be_novel(self, is_near_duplicate: bool) -> bool {
         (self.new + self.confirmed) * share_of(is_near_duplicate) > self.all
     }

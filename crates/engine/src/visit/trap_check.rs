@@ -1,5 +1,5 @@
-//! The trap check of each new page (D5 to D8): a site whose pages have no new text is postponed, and in the end blocked.
-//! Its stored pages and its queue are kept.
+//! The trap check of each new page (D5 to D8): a site whose pages bring no new text, or hardly ever link back to
+//! known pages, is postponed, and in the end blocked. Its stored pages and its queue are kept.
 //!
 //! `verdict/trap.rs` classifies the page, `traps/novelty.rs` decides whether the site is doubted or a trap, and this file
 //! postpones or blocks the site.

@@ -1,4 +1,4 @@
--- The tables of frontier.db, layout 7. The encoding of the blobs is described in
+-- The tables of frontier.db, layout 8 (the same tables as in layout 7). The encoding of the blobs is described in
 -- docs/decisions/0002-frontier-layout.md, that of the journal in 0007-runs.md. Link runs are files beside the database
 -- (link_run_file.rs).
 --

@@ -122,7 +122,8 @@ impl Frontier for Postgres {
         let caller = now;
         self.transact(now, |engine, now| {
             engine.core.store.tables.lock_sites(&keys)?;
-            // A claim that is not in the future on the clock of the caller is not in the future.
+            // A claim that is not in the future on the clock of the caller must not be in the future on the clock of
+            // the database either.
             let mut claims = claims.to_vec();
             let past = claims.iter_mut().filter(|(_, claim)| claim.at <= caller);
             past.for_each(|(_, claim)| claim.at = claim.at.min(now));

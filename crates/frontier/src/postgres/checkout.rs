@@ -84,8 +84,8 @@ impl Postgres {
         Ok(())
     }
 
-    /// End the leases of this node that have expired. This is the beginning of the call, because visits may renew their
-    /// leases until then.
+    /// End the leases of this node that have expired. This is done at the beginning of the check-out, because visits
+    /// cannot renew their leases while it runs.
     fn reclaim_expired(&mut self, now: i64) -> Result<(), FrontierError> {
         let tables = &self.core.store.tables;
         if tables.leases_expired(now + self.shift.get(), 1).is_empty() {

@@ -168,8 +168,8 @@ impl Postgres {
         Ok(sites)
     }
 
-    /// Returns some sites in line for gates without an owner to the queue, and removes gates that nobody needs. Returns
-    /// whether there may be more.
+    /// Puts some sites that wait in line for gates without an owner back into the queue of due sites, and deletes
+    /// gates that nobody needs. The result is always false (no further step is needed).
     pub(super) fn promote(&mut self, now: i64) -> Result<bool, StoreError> {
         let tables = &self.core.store.tables;
         let sql = "SELECT gate FROM gates WHERE line AND node IS NULL AND free <= $1 ORDER BY gate LIMIT $2 FOR UPDATE SKIP LOCKED";

@@ -25,7 +25,7 @@ pub(super) struct FirstLater {
 }
 
 impl PostgresTables {
-    /// Read the first blocks of the sites of which some are due.
+    /// For each of these sites that has due retries or revisits, read the first blocks of that kind.
     pub(super) fn read_later(
         &self,
         sites: &[SiteRow],

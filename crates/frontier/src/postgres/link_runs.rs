@@ -23,8 +23,8 @@ pub(super) const MIGRATION: i32 = 3;
 /// Number of tables for link runs that are used. There are 96.
 pub(super) const SLOTS: i32 = if cfg!(test) { 18 } else { 96 };
 
-/// Number of blocks that begin with links to a site and are read with those of other sites, and number of such blocks that
-/// are read at a time if there are more.
+/// Maximum number of blocks beginning with links to a site that are read in one statement for many sites. If the site
+/// has more, `MORE_BLOCKS` of them are read at a time.
 const FIRST_BLOCKS: i64 = if cfg!(test) { 1 } else { 8 };
 const MORE_BLOCKS: i64 = if cfg!(test) { 2 } else { 256 };
 

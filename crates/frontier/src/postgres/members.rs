@@ -120,7 +120,8 @@ impl Postgres {
         Ok(())
     }
 
-    /// The time by which a courtesy pause may be ended early. Other nodes may just have sent requests.
+    /// The earliest time at which a courtesy pause may be ended early: now, or after a whole pause if other nodes are
+    /// at work, because one of them may just have sent a request.
     pub(super) fn earliest_visit(&self, now: i64) -> Result<i64, StoreError> {
         let tables = &self.core.store.tables;
         let sql = format!(

@@ -22,7 +22,8 @@ use crate::store_error::StoreError;
 
 /// Number of link runs of a level that are merged into one link run of the next level.
 const RUNS_PER_MERGE: usize = if cfg!(test) { 8 } else { 16 };
-/// If more tables than this have link runs, fewer runs are merged. Otherwise many levels with few runs each could take
+/// If there are more link runs than this, a level is merged although it has fewer than `RUNS_PER_MERGE` runs.
+/// Otherwise many levels with few runs each could take
 /// all tables, so that links could not be sorted any more.
 const SCARCE: usize = SLOTS as usize / 2;
 /// Minimum time of a step while tables are scarce, and maximum time of any step.

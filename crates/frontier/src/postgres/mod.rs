@@ -256,8 +256,8 @@ impl Postgres {
         })
     }
 
-    /// Make a call that may take long. Visits could not renew their leases meanwhile, so none ends before they had the
-    /// chance to.
+    /// Make a call that may take long. Visits cannot renew their leases during the call, so after a long call all
+    /// leases of this node are extended; none expires before its visit could renew it.
     fn with_leases_kept<T>(&mut self, now: i64, work: impl FnOnce(&mut Postgres) -> T) -> T {
         let begun = Instant::now();
         let result = work(self);

@@ -1,8 +1,8 @@
 //! Groups of check-ins that may be sent twice, and nodes that continue the work of an earlier process.
 //!
 //! A node numbers its groups. The number of the newest group that was stored is in the table `taken`, and is changed by
-//! the transaction that stores the group. So a group can be sent again when it is not known whether it was stored, also by
-//! the next process of the node.
+//! the transaction that stores the group. So a group can be sent again when it is not known whether it was stored,
+//! also by the next process that uses the folder, which takes over the leases of this node.
 
 use super::Postgres;
 use super::tables::OwnLease;

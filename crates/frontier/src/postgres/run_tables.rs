@@ -86,7 +86,8 @@ pub(super) struct RunReader {
     next: i64,
     /// Number of blocks to read next.
     count: i64,
-    /// The first block is the last that begins before this site.
+    /// If set, nothing was read yet: reading begins with the last block whose first site is not greater than this
+    /// site.
     after: Option<i64>,
     rows: std::collections::VecDeque<Vec<u8>>,
     pub(super) block: LinkBlockReader,

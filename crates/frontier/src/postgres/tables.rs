@@ -31,7 +31,8 @@ pub(super) const COLUMNS: &str = "key, name, origin, class, due, free, lease, bl
 
 /// Number of ids that the sequence `block_ids` gives at a time.
 const IDS: i64 = 4096;
-/// Number of the newest blocks of a chain that a merge of blocks needs, and of all blocks.
+/// How many blocks of a chain are read, from the newest on: `NEWEST` are enough for a merge of blocks; `WHOLE` reads
+/// all.
 pub(super) const NEWEST: i64 = 8;
 pub(super) const WHOLE: i64 = i64::MAX;
 /// Size of the new blocks of queues in bytes at which they are written.

@@ -7,7 +7,8 @@
 //! may pass, and the next call opens the connection again. If it is lost while a transaction is committed, the call waits
 //! until the database can say whether the transaction was committed, because its caller must know. It waits for the time
 //! to live of the node at most. After that the node gives up its number and its leases: then a check-in that is sent again
-//! is refused and cannot be stored twice. Only a group of check-ins that has a number is sent again at once (`numbered.rs`).
+//! is refused and cannot be stored twice. A group of check-ins that has a number is the exception: the call fails at
+//! once, without asking, because the caller can send the group again (`numbered.rs`).
 
 use std::time::{Duration, Instant};
 

@@ -116,7 +116,7 @@ impl PostgresTables {
     pub(super) fn write_later(&self) -> Result<(), StoreError> {
         let (rows, deleted) = {
             let mut unit = self.unit.borrow_mut();
-            // They do not include the blocks that are written now.
+            // The blocks of `first_later` were read before the blocks that are written now, so they are dropped.
             unit.first_later.clear();
             (
                 std::mem::take(&mut unit.later),
@@ -307,7 +307,7 @@ impl SiteColumns {
         }
         self.window_pages.push(row.window_pages);
         self.gate.push(state.gate);
-        // A site that is not due waits for nothing.
+        // A site without a due time does not wait in line.
         self.in_line.push(state.in_line && row.due.is_some());
     }
 

@@ -212,7 +212,8 @@ impl Sums {
         *rows = 0;
     }
 
-    /// All sums as products. `factors` are by count.
+    /// Moves the sums for all small counts to the products, and returns the products. `factors`: `ln(1 + count)` as a
+    /// fixed-point number, by count.
     fn products(mut self, factors: &[u16]) -> [u32; ROW] {
         for (count, &factor) in factors.iter().enumerate().take(SMALL_COUNTS + 1).skip(1) {
             self.multiply(count, factor);

@@ -137,7 +137,7 @@ pub(crate) mod faulty {
                 .any(|(path, left)| path == folder && *left == 0)
         }
 
-        /// The number of bytes that fit, of a write of this length to a file in `folder`.
+        /// How many bytes of a write of `length` bytes to a file in `folder` still fit. Counts them as used.
         fn take(&self, folder: &Path, length: usize) -> usize {
             let free = self.free.load(Ordering::SeqCst);
             let mut fits = length.min(free as usize);

@@ -75,8 +75,8 @@ impl WriteFolders {
         }
     }
 
-    /// Records that a volume was begun in a folder outside the collection. If that folder is away at the next start, its
-    /// number is not used again.
+    /// Records that a volume was begun in a folder outside the collection, so that the number of the volume is not
+    /// used again even if that folder is away at the next start.
     pub(crate) fn record(&self, folder: &Path, volume: &str) -> Result<(), VolumeError> {
         if folder == self.archive {
             return Ok(());

@@ -1,5 +1,5 @@
-//! Deletes contents from an archive, for `aranha forget`: every record of the named pages becomes a [`tombstone`] of the
-//! same length, in place.
+//! Deletes contents from an archive, for `aranha forget`: every response, revisit and metadata record of the named
+//! pages becomes a [`tombstone`] of the same length, in place. Request records are not changed.
 //!
 //! 1. The records are found by their locations in the frontier and by the indexes, which also have the records that a
 //!    crash left without a page.

@@ -225,8 +225,9 @@ impl Shipper {
         Ok(())
     }
 
-    /// Removes local files that are stored, if they are not to be kept: those that were uploaded while they were. Asks
-    /// the store for the length of each first.
+    /// If local files are not to be kept, removes those of volumes that a store has already confirmed. There are some
+    /// if `keep_local` was true when they were uploaded. Before each removal, asks the store for the length of its
+    /// copy.
     pub(crate) fn drop_local_copies(&self) -> Result<(), ShipError> {
         if self.keep_local {
             return Ok(());

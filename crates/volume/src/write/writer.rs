@@ -399,7 +399,8 @@ impl AppendBuffer {
         }
     }
 
-    /// Appends the exchanges of a buffer that could not be written to another volume.
+    /// Takes over the exchanges of `moved`, a buffer whose write to the previous volume failed, so that they are
+    /// written to `volume`.
     fn append_moved(&mut self, mut moved: AppendBuffer, volume: Option<&OpenVolume>) {
         let Some(volume) = volume else { return };
         moved.move_to(volume.id, volume.length + self.bytes.len() as u64);
