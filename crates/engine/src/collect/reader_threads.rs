@@ -233,13 +233,13 @@ mod tests {
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn a_reader_that_has_finished_is_not_abandoned() {
         let readers = ReaderThreads::new();
-        let (sender, finished) = std::sync::mpsc::channel();
-        let mut waiting = Box::pin(readers.run(1, LONG, move || sender.send(())));
-        // The first poll starts the reader. The future is not polled again.
+        let (release, released) = std::sync::mpsc::channel::<()>();
+        let mut waiting = Box::pin(readers.run(1, LONG, move || released.recv()));
+        // The first poll starts the reader, which waits to be released. The future is not polled again.
         let poll =
             |context: &mut Context<'_>| Poll::Ready(waiting.as_mut().poll(context).is_pending());
         assert!(std::future::poll_fn(poll).await);
-        finished.recv().unwrap();
+        drop(release);
         let on_workers = &readers.permits.as_ref().unwrap().on_workers;
         // The reader gives its permit back after it has sent its result.
         drop(on_workers.acquire().await.unwrap());
