@@ -127,7 +127,7 @@ impl NodeReport {
     }
 }
 
-/// The operations of a node on what the nodes of its crawl share.
+/// What a node can read and change in the data that all nodes of its crawl share.
 pub trait SharedCrawl {
     /// The number of the folder of this node ([`FolderEntry::number`]); 0 if it has none.
     fn folder(&self) -> u32;

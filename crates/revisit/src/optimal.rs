@@ -183,7 +183,8 @@ impl Market {
             .filter(|(_, pages)| *pages > 0)
     }
 
-    /// Recomputes the price once 1 page in 32 has moved, but after at least 8 and at most 65,536 moves.
+    /// Recomputes the price when one thirty-second of the pages have moved since the last time. This number of moves is
+    /// at least 8 and at most 65,536.
     fn on_move(&self) {
         let due = (self.pages.load(Relaxed) / 32).clamp(8, 1 << 16);
         if self.moved.fetch_add(1, Relaxed) >= due

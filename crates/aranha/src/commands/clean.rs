@@ -1,4 +1,4 @@
-//! `aranha clean`: give back what dead nodes left, and find stored responses that the frontier does not know (M4).
+//! `aranha clean`: release the sites of dead nodes, and find stored responses that the frontier does not know (M4).
 //!
 //! A process that is killed may have written responses to its volumes whose check-in was lost. Nothing is wrong with that: the
 //! pages are fetched again. A page that the frontier does not know at all can be adopted, so that its content is not lost.
@@ -24,19 +24,19 @@ use crate::terminal_escape::Escaped;
 const EXAMPLES: &str = "\
 Examples:
   aranha clean -c example               list the stored responses without a record
-  aranha clean --adopt -c example       add those of unknown pages to the frontier
-  aranha clean -c /scratch/node7        also gives back what dead nodes hold
+  aranha clean --adopt -c example       add the responses of unknown pages to the frontier
+  aranha clean -c /scratch/node7        also releases the sites of dead nodes
 
 Orphans go to stdout, one per line: URL, volume and offset, and what becomes of the page. No crawl may be running in the folder. \
-In a crawl of several machines, each node has the orphans in its own folder.";
+In a crawl of several machines, run this command in the folder of each node.";
 
-/// Give back what dead nodes hold, and list stored responses that the frontier does not know
+/// Release the sites of dead nodes, and list stored responses that the frontier does not know
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     collection: CollectionArg,
-    /// Add the orphans of unknown pages to the frontier. These pages are fetched once more, to find their links
+    /// Add pages that the frontier does not know, but of which a response is stored. These pages are fetched once more, to find their links
     #[arg(long)]
     adopt: bool,
     #[command(flatten)]

@@ -26,8 +26,8 @@ Examples:
   aranha crawl http://localhost:8000 --profile mysite --allow-private
   aranha crawl -i seeds.txt -c lead --frontier postgres://crawl@db.example.org/national --scope any --tld pt
 
-With --frontier, other machines can join the crawl (aranha node). It ends when the whole crawl has nothing left to do; \
-limits such as --pages, --time and --size are for this process.
+With --frontier, other machines can join the crawl (aranha node). This process ends when the whole crawl has nothing \
+left to do. Limits such as --pages, --time and --size apply to this process only.
 
 Ctrl-C saves the state and stops the crawl; the same command continues it. Exit status: 0 if the crawl \
 finished or reached a limit, 3 if a full disk or an unusable proxy stopped it, 4 if no seed could be fetched, 130 if it was \

@@ -36,7 +36,7 @@ was current at that time. The exit status is 5 if the page has only one version,
 pub(crate) struct Arguments {
     #[command(flatten)]
     page: PageArgs,
-    /// The older version [default: the last version before --to whose text differs from the text of --to]
+    /// The older version [default: the newest one before --to with a different text]
     #[arg(long, value_name = "WHEN")]
     from: Option<PointInTime>,
     /// The newer version [default: the newest]

@@ -15,10 +15,10 @@ Examples:
   aranha drain node7 --frontier postgres://crawl@db.example.org/national
   aranha nodes -c lead          shows when it has left
 
-The node takes no more sites. Its visits end within `crawl.quantum` (5 minutes by default), its sites are given back, and \
-its process ends with status 0. Ctrl-C on the node itself also gives its sites back, but its visits begin no further fetch, and the process ends with status 130.";
+The node takes no more sites. Its visits end within `crawl.quantum` (5 minutes by default), its sites are released, and \
+its process ends with status 0. Ctrl-C on the node itself also releases its sites, but its visits begin no further fetch, and the process ends with status 130.";
 
-/// Ask a node to finish its visits, give its sites back and end
+/// Ask a node to finish its visits, release its sites and end
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {

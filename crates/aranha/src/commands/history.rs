@@ -24,8 +24,8 @@ Examples:
   aranha history https://example.org/ -c example --json | jq -r .last_change
   aranha cat https://example.org/ -c example --at 2026-11-01
 
-Columns: time (UTC), HTTP status or error, bytes, first characters of the digest, finding, time since \
-the text last changed or was new.
+Columns: time (UTC), HTTP status or error, bytes, first characters of the digest, finding, time from \
+the previous change of the text (or from the first fetch) to this fetch.
 
 Findings:
   new           first content

@@ -21,7 +21,7 @@ Examples:
   aranha node -c /scratch/node7 --set frontier.node=node7 --sites 5000
 
 The settings of the crawl come from its frontier; flags and the aranha.toml in the folder override them for \
-this node. Ctrl-C saves the state and gives all sites back. Exit status: 0 if the node was drained, reached a limit or, with \
+this node. Ctrl-C saves the state and releases all sites. Exit status: 0 if the node was drained, reached a limit or, with \
 --idle-exit, found nothing left to do; 130 if it was interrupted. docs/cluster.md describes crawls of several machines.";
 
 /// Join a crawl that another process began, and wait for work

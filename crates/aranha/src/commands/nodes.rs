@@ -19,8 +19,9 @@ Examples:
   aranha nodes -c /scratch/node7 --json | jq 'select(.state == \"dead\")'
 
 Columns, separated by tabs: number, name, state, sites that the node holds, pages per second, pages, time since the last sign of \
-life, machine and folder. A node is alive, draining (it finishes its visits and ends), left (it ended in order) or dead (it gave no \
-sign of life in time). Each start of a process is a new node; of those that ended, the last one of each folder is listed.";
+life, machine and folder. A node is alive, draining (it finishes its visits and ends), left (it ended normally) or dead (it gave no \
+sign of life in time). Each start of a process makes a new node. Of the nodes that have ended, only the last one of each \
+folder is listed.";
 
 /// List the nodes of a crawl of several machines
 #[derive(Args, Debug)]

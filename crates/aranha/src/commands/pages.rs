@@ -25,8 +25,9 @@ Examples:
   aranha pages -c example --json | jq -r 'select(.size > 1000000) | .url'
 
 Columns, separated by tabs: HTTP status or error, bytes, media type, time, URL, and
-\"truncated\" if only a part of the body was received and stored. With --queued: \"queued\" or \"retry\", \
-time of the retry, URL of the page on which the link was found, URL; - stands for a missing time or page.";
+\"truncated\" if only a part of the body was received and stored. With --queued, the columns are: \
+\"queued\" or \"retry\", time of the retry, URL of the page with the link, URL of the waiting page. \
+A missing time or page is shown as `-`.";
 
 /// List the pages that were fetched or refused (with --queued, the pages that wait to be fetched); also works during a crawl
 #[derive(Args, Debug)]

@@ -56,10 +56,10 @@ pub(crate) struct Add {
     /// Maximum link depth of the pages of these sites (none = no limit, default = that of the crawl)
     #[arg(long, value_name = "N", value_parser = seed_settings::parse_depth)]
     depth: Option<Change<u16>>,
-    /// Interval after the first visit of a page of these sites; `default` removes it
+    /// Time from the first visit of a page of these sites to its second; `default` removes this setting
     #[arg(long, value_name = "TIME", value_parser = seed_settings::parse_interval)]
     every: Option<Change<Duration>>,
-    /// Longest interval between two visits of a page of these sites; `default` removes it
+    /// Longest time between two visits of a page of these sites; `default` removes this setting
     #[arg(long, value_name = "TIME", value_parser = seed_settings::parse_interval)]
     max_every: Option<Change<Duration>>,
     #[command(flatten)]

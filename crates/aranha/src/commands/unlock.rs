@@ -1,4 +1,4 @@
-//! `aranha unlock`: give back at once what a dead node holds (M4).
+//! `aranha unlock`: release the sites of a dead node at once (M4).
 
 use aranha_engine::Clock;
 use aranha_frontier::{NodeState, Postgres, Unlocked};
@@ -22,14 +22,14 @@ Examples:
 A node that gives no sign of life for `frontier.node_timeout` (1 minute by default) loses its sites anyway; this command takes them away at once. The sites \
 are visited again after the longest courtesy pause (1 minute by default), because the node may just have sent requests.";
 
-/// Give back the sites that a dead node holds, or one site
+/// Release all sites of a dead node, or a single site
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// Name or number of a node, or a site
     #[arg(value_name = "NODE|SITE")]
     target: String,
-    /// Also if the node still counts as alive. Make sure first that its process has ended
+    /// Release the sites even if the node still counts as alive. Make sure first that its process has ended
     #[arg(long)]
     force: bool,
     #[command(flatten)]
@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
         output.json(&json!({ "sites": sites }))?;
         output.finish()?;
     } else {
-        message(format_args!("{} given back", counted(sites, "site")));
+        message(format_args!("{} released", counted(sites, "site")));
     }
     Ok(ExitStatus::Done)
 }
@@ -96,6 +96,6 @@ fn unlock_site(
         Unlocked::HeldBy(node) => Err(CommandError::failed(format!(
             "{site} is being visited by the node {node}, which is alive"
         ))
-        .hint("the visit gives the site back when it ends; --force takes it away at once")),
+        .hint("the visit releases the site when it ends; --force releases it at once")),
     }
 }

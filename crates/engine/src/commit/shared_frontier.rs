@@ -122,7 +122,7 @@ impl SharedFrontier {
         }
     }
 
-    /// Notes whether the frontier is away, given the result of a single call. `Ok(None)`: it is.
+    /// Notes whether the frontier is away, given the result of a single call. Returns `Ok(None)` if it is away.
     pub(super) fn observe<T>(
         &self,
         result: Result<T, FrontierError>,

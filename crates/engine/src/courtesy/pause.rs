@@ -1,4 +1,4 @@
-//! The courtesy pause after a response.
+//! The courtesy pause after a response. Its settings and their defaults are in `config/crawl.rs`.
 
 use std::time::Duration;
 

@@ -10,8 +10,8 @@ use crate::node::CrawlPolicy;
 #[derive(Clone, Debug)]
 pub(crate) struct RedirectTarget {
     pub(crate) target: CanonUrl,
-    /// The path as the server wrote it. It is requested if the redirect leads to the page itself, because the canonical
-    /// path may only lead to the same redirect again.
+    /// The path as the server wrote it. If the redirect leads to the page itself, this path is requested, because the
+    /// canonical path could give the same redirect again.
     pub(crate) literal_path: String,
 }
 

@@ -1,10 +1,10 @@
 //! What a site may spend on pages that bring nothing new, before its visits are postponed (D5, D7; Chakrabarti 2.3.6).
 //!
 //! A site earns its requests. A newcomer that only one other site links to may have a fifth of `thresholds.trap_pages`
-//! barren pages (10 of 50). Each page with new text and each further site that links to it buys more. If the allowance is
-//! spent, the site is not blocked, because a large honest site may begin with barren pages: its next visit is postponed
-//! by a day, then by two days, and so on, and each visit may spend the same number of pages again. A site that goes on in
-//! this way is blocked at the limit ([`max_stretch`]), which [`novelty`](super::novelty) checks. The site of a seed is
+//! barren pages (10 of 50). Each page with new text and each further site that links to it buys more. A site
+//! that has spent its allowance is not blocked, because a large honest site may begin with barren pages. Its next visit is
+//! postponed by a day, then by two days, and so on. Each of these visits may spend the same number of pages again. A site
+//! that goes on in this way is blocked at the limit ([`max_stretch`]), which [`novelty`](super::novelty) checks. The site of a seed is
 //! never postponed, because the user has asked for it.
 //!
 //! Everything here is a pure function of counters. `docs/decisions/0008-novelty.md` has the figures.

@@ -55,11 +55,11 @@ const MAX_SKETCHES: usize = 32;
 pub(crate) const MIN_LINKED_PAGES: u32 = 100;
 /// The same number for the hosts of a wildcard domain, which are trusted less.
 pub(crate) const MIN_LINKED_PAGES_OF_HOSTS: u32 = 24;
-/// For every two pages of its allowance, a site may have this number of pages with links before it is doubted because
-/// hardly any of them leads back.
+/// A site is doubted if hardly any of its pages has a link back. This check begins when the site has this number of pages
+/// with links for every two pages of its allowance.
 const LINKED_PAGES: u32 = 3;
-/// For every page of its allowance without novel pages, a site may have this number of pages with links before it is
-/// doubted because not a single one leads back.
+/// A site is doubted earlier if no page at all has a link back. This check begins when the site has this number of pages
+/// with links for every page of its first allowance, which novel pages have not raised.
 const LINKED_PAGES_WITHOUT_BACK_LINK: u32 = 2;
 /// A page with a shorter text, in bytes, is nearly empty.
 const MIN_TEXT: usize = 64;

@@ -24,7 +24,7 @@ const MAX_ACCOUNTS: usize = 64 << 10;
 const HALF_LIFE_MS: i64 = 24 * 3600 * 1000;
 /// Minimum wait of a host until first visits of other hosts from its source have ended, in milliseconds.
 const MIN_WAIT_MS: i64 = 1000;
-/// Number of hosts of one source whose waits end within one second.
+/// Waiting hosts of one source are tried again one after another, at most this number of them per second.
 const WAITS_PER_SECOND: i64 = 500;
 
 /// The accounts of all sources.

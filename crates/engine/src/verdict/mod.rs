@@ -90,7 +90,7 @@ pub(crate) struct Verdict {
     pub(crate) back_off: Option<BackOff>,
     /// Whether the change signal that brought this visit forward was right.
     pub(crate) signal: Option<SignalCheck>,
-    /// The changes of the site's rounds by this fetch. `None` unless the policy is `selective`, or is `fixed` or
+    /// The fields of the site's rounds that this fetch changes. `None` unless the policy is `selective`, or is `fixed` or
     /// `frequency` with quick rounds.
     pub(crate) rounds: Option<SiteUpdate>,
 }

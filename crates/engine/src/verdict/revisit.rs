@@ -116,7 +116,7 @@ fn check_signal(source: u8, state: PageState) -> Option<SignalCheck> {
 pub(crate) struct PassOver {
     /// When the page is due again, if it is passed over. `None`: it is fetched now.
     pub(crate) until: Option<i64>,
-    /// The changes of the site's rounds.
+    /// The fields of the site's rounds that this decision changes.
     pub(crate) rounds: Option<SiteUpdate>,
 }
 

@@ -35,7 +35,7 @@ impl FetchSession {
         self.server.as_ref().and_then(Connection::address)
     }
 
-    /// Takes the connection that can serve this request out of the session. The caller returns it with
+    /// Removes from the session the connection that can serve this request, and returns it. The caller gives it back with
     /// [`keep`](Self::keep) after a complete exchange. So the connection of a cancelled exchange, which may still have
     /// unread bytes, is never reused.
     pub(crate) fn take(&mut self, request: &FetchRequest<'_>, via: Via<'_>) -> Option<Connection> {

@@ -132,8 +132,8 @@ fn usable_part(message: &[u8]) -> Option<(usize, [u16; 3])> {
 mod tests {
     use super::*;
 
-    /// A response with a question for `a.`, and these records: `good` is an address, `bad` an address of three bytes,
-    /// `opt` the record of EDNS.
+    /// A response to a question for `a.`. Each word in `answers` and `additionals` stands for a record: `good` for an
+    /// address, `bad` for an address of three bytes, `opt` for the EDNS record.
     fn response(answers: &[&str], additionals: &[&str]) -> Vec<u8> {
         let counts = [1, answers.len() as u8, 0, additionals.len() as u8];
         let mut message = vec![0, 1, 0x81, 0x80];

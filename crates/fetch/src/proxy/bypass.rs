@@ -122,7 +122,7 @@ mod tests {
         );
     }
 
-    /// The cases are from the documentation and the tests of curl. Others are forms that people write.
+    /// Most cases are from the documentation and the tests of curl. The others are forms that people write.
     #[test]
     fn hosts_match_as_in_curl() {
         for entry in [

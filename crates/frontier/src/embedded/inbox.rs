@@ -229,7 +229,7 @@ impl Inbox {
         Ok(())
     }
 
-    /// Write about `links` links of the link run in progress.
+    /// Write the next links of the link run in progress, approximately `links` of them.
     pub(super) fn write(
         &mut self,
         store: &SqliteStore,

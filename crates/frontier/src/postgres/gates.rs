@@ -136,7 +136,7 @@ impl Postgres {
         Ok((leased, owned))
     }
 
-    /// Takes up to `count` due sites from the lines of the gates of this node, locked.
+    /// Reads up to `count` due sites that wait in line at gates of this node, and locks their rows.
     pub(super) fn sites_in_line(
         &self,
         now: i64,

@@ -1,9 +1,9 @@
 //! Transactions. Every call of the engine is one transaction, except those that take several.
 //!
-//! Every transaction is on the disk of the database when its call returns, also a check-out: a lease that a crash of the
-//! database forgot would be given a second time.
+//! Every transaction is on the disk of the database when its call returns, also a check-out. If a crash of
+//! the database lost a lease, the same site would be leased a second time.
 //!
-//! A transaction that was in the way of another is repeated. If the connection is lost, the call fails with an error that
+//! A transaction that fails because of a conflict with another one is repeated. If the connection is lost, the call fails with an error that
 //! may pass, and the next call opens the connection again. If it is lost while a transaction is committed, the call waits
 //! until the database can say whether the transaction was committed, because its caller must know. It waits for the time
 //! to live of the node at most. After that the node gives up its number and its leases: then a check-in that is sent again
@@ -70,7 +70,7 @@ impl Postgres {
         result
     }
 
-    /// Begin a transaction in which this node is alive. Returns the time on the clock of the sites.
+    /// Begin a transaction, and make sure that this node counts as alive until it ends. Returns the time on the clock of the sites.
     fn begin(&mut self, now: i64) -> Result<i64, StoreError> {
         let was_away = !self.core.store.tables.connection.is_open();
         self.core.store.tables.connection.open()?;

@@ -3,8 +3,9 @@
 //! Imitates mazes that are made to look new to a crawler (Nepenthes and Iocaine with word lists; D5, D7, D8). Each request
 //! for a path gets the same page. Under `/invented/` the words are invented and never repeated, except that the text of a
 //! link is in the title of the page that it leads to. Under `/shuffled/` the words are drawn from a dictionary of 20,000
-//! words, so that each occurs on many pages, but no sentence does. The menu leads back to the home page, so links back
-//! (`maze`) do not tell the maze from a site. A perfect crawler leaves the site after a few samples.
+//! words, so that each occurs on many pages, but no sentence does. Every page has a link back to the home page (its
+//! menu), so the check for missing links back, which recognises the hazard `maze`, does not recognise this one. A perfect
+//! crawler leaves the site after a few samples.
 
 use std::fmt::Write as _;
 use std::io;
