@@ -1,8 +1,8 @@
 //! Secrets of the user: credentials by origin (`auth`) and cookies from a file (`cookies`).
 //!
-//! They are sent to their own origin or domain only. [`Secrets::add`] returns the request head that is sent, and a copy
-//! for the archive in which the secret values are replaced by [`HIDDEN`]. [`Credentials`] never prints its secret: its
-//! `Debug` and serialised forms contain [`HIDDEN`] instead, unless the text only refers to a file or an environment
+//! Each secret is sent to its own origin or domain only. [`Secrets::add`] returns the request head that is sent, and a
+//! copy for the archive in which the secret values are replaced by [`HIDDEN`]. [`Credentials`] never prints its secret:
+//! its `Debug` and serialised forms contain [`HIDDEN`] instead, unless the text only refers to a file or an environment
 //! variable.
 
 use std::{collections::HashMap, fmt, path::Path};

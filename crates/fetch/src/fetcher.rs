@@ -85,7 +85,7 @@ impl FetcherState {
     }
 }
 
-/// The addresses of a host, IPv4 first. The address guard has allowed them all.
+/// The addresses of a host, IPv4 first. The address guard has allowed all of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resolved {
     /// Never empty.
@@ -275,8 +275,8 @@ impl Fetcher {
         proxies.map(|proxy| proxy.url().to_string())
     }
 
-    /// Whether requests wait during a DNS outage. False if proxies resolve the names and `proxy_lookups` requires no
-    /// look-up.
+    /// Whether requests wait during a DNS outage. False if proxies resolve all names and `proxy_lookups` does not
+    /// require look-ups.
     pub fn waits_for_dns(&self) -> bool {
         let routes = self.state.routes.as_ref();
         routes.is_none_or(|routes| !routes.strictest_lookup().is_optional())
@@ -319,8 +319,9 @@ impl Fetcher {
             && self.state.resolver.prefetch(url.host())
     }
 
-    /// Watches the DNS circuit breaker (N4), which is open during a DNS outage. The value is the time at which the
-    /// breaker opened, or `None` while it is closed. While it is open, look-ups of names that are not cached wait.
+    /// Watches the DNS circuit breaker (N4). The breaker is open during a DNS outage, and look-ups of names that are
+    /// not cached wait until it closes. The value is the time at which the breaker opened, or `None` while it is
+    /// closed.
     pub fn watch_dns_outage(&self) -> watch::Receiver<Option<Instant>> {
         self.state.resolver.watch_outage()
     }
@@ -449,8 +450,8 @@ impl Fetch<'_> {
         let head = state.common_headers.head(request, absolute_form, last_byte);
         let head = head.map_err(Failure::Protocol)?;
         let head = self.with_secrets(head, request, via);
-        // Kept-alive connections are checked as well, because lines may have been added to the black list since they
-        // were opened.
+        // Kept-alive connections are checked too, because lines may have been added to the black list since the
+        // connection was opened.
         connect::check_target(&state.guard, request, via)?;
         if let Some(connection) = session.take(request, via) {
             self.timings.reused = true;
@@ -479,7 +480,7 @@ impl Fetch<'_> {
             && via.has_absolute_form(request.url)
             && let Some(authorization) = proxy.authorization()
         {
-            // The line goes before the empty line at the end. It is for the proxy only, so it is not archived.
+            // The line is inserted before the empty line at the end. It is for the proxy only, so it is not archived.
             let end = sent.len() - "\r\n".len();
             let line = format!("Proxy-Authorization: {authorization}\r\n\r\n");
             sent = [&sent[..end], line.as_bytes()].concat().into();
@@ -501,7 +502,7 @@ impl Fetch<'_> {
         } = self.state;
         let begun = Instant::now();
         let socket = sockets.acquire().await;
-        // The server did not cause the wait for a socket permit, so the wait does not count as part of the fetch.
+        // The wait for a socket permit is not caused by the server, so the deadline is moved by that time.
         self.limits.deadline += begun.elapsed();
         let deadline = self.limits.deadline;
         let mut connection = connect::open(

@@ -39,7 +39,7 @@ use crate::{
 /// Maximum number of queries of one look-up.
 const MAX_QUERIES: usize = 12;
 
-/// A response as the exchange returns it, without the parts that depend on the sizes of the reads.
+/// The parts of an exchange's response that must not depend on the sizes of the reads.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Exchanged {
     /// The status, or the code of the failure.

@@ -89,8 +89,8 @@ pub struct Options {
     /// A site keeps its exit.
     pub source_addresses: Vec<IpAddr>,
     /// Proxy for all requests: `http://HOST:PORT`, `socks5://HOST:PORT` or `socks5h://HOST:PORT`, with `USER:PASSWORD@`
-    /// before the host if needed. `@FILE` reads the URL from a file, and `$NAME` from an environment variable. Empty or
-    /// `none` = no proxy.
+    /// before the host if needed. With `@FILE` the URL is read from a file, with `$NAME` from an environment variable.
+    /// Empty or `none` = no proxy.
     pub proxy: ProxySetting,
     /// Another proxy for `https` URLs; empty = the same as `proxy`, `none` = no proxy.
     pub https_proxy: ProxySetting,
@@ -113,8 +113,8 @@ pub struct Options {
     /// How long an expired DNS answer may still be used while it is refreshed (N3).
     #[serde(with = "aranha_units::duration")]
     pub dns_stale: Duration,
-    /// Share of unanswered DNS queries, from 0 to 1, at which the circuit breaker opens and look-ups wait (N4). 0 =
-    /// never.
+    /// Share of unanswered DNS queries, from 0 to 1, at which the circuit breaker opens and look-ups wait (N4); 0 = the
+    /// breaker never opens.
     pub dns_breaker: f64,
     /// Maximum number of concurrent DNS look-ups (N4).
     pub dns_concurrency: usize,

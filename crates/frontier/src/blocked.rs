@@ -4,7 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A block by the user is stored as this prefix, followed by the black list entry. Part of the stored format.
+/// A block by the user is stored as this prefix followed by the black list entry. The prefix is part of the stored
+/// format.
 const STORED_USER_PREFIX: &str = "shut out by the black list: ";
 
 /// The cause of a block.

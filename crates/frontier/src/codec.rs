@@ -25,8 +25,8 @@ use zstd::bulk::{Compressor, Decompressor};
 
 use crate::Location;
 
-/// Minimum length of a text that is compressed, in bytes. For shorter texts the set-up time of the compressor is not
-/// worth the bytes saved.
+/// Minimum length of a text that is compressed, in bytes. For a shorter text, the set-up of the compressor takes more
+/// time than the saved bytes are worth.
 const MIN_PACKED_TEXT: usize = 512;
 /// Maximum length of a block's text in bytes. An envelope that states a larger length is damaged.
 const MAX_TEXT: usize = 1 << 30;
@@ -119,7 +119,7 @@ impl<'a> Reader<'a> {
         None
     }
 
-    /// Reads an unsigned integer; `None` if it does not fit `T`.
+    /// Reads an unsigned integer; `None` if it does not fit into `T`.
     pub fn number<T: TryFrom<u64>>(&mut self) -> Option<T> {
         T::try_from(self.varint()?).ok()
     }

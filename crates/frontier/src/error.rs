@@ -5,7 +5,7 @@ use std::path::PathBuf;
 /// An error of the database driver of the engine.
 pub type DatabaseError = Box<dyn std::error::Error + Send + Sync>;
 
-/// The store failed; the call has changed nothing, except with [`FrontierError::Unanswered`].
+/// The store failed. The call has changed nothing, except perhaps if the error is [`FrontierError::Unanswered`].
 #[derive(Debug, thiserror::Error)]
 pub enum FrontierError {
     /// Another process has this collection open for writing.
@@ -84,7 +84,8 @@ pub enum FrontierError {
         /// The error of the database driver.
         source: DatabaseError,
     },
-    /// The connection was lost while a group of check-ins was committed, so it is not known whether it was stored.
+    /// The connection was lost while a group of check-ins was committed, so it is not known whether the group was
+    /// stored.
     #[error("{} is away: the connection was lost before the answer", place.display())]
     Unanswered {
         /// The database.

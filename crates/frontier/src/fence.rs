@@ -1,16 +1,16 @@
-//! The fence: until when a node of a crawl on many machines may send requests.
+//! The fence: stops the requests of a node in a crawl on many machines when the node's deadline has passed.
 //!
-//! A node that does not renew its registration is declared dead, and other nodes visit its sites. Before that, its last
-//! request must have ended. So a node stops in three steps, each an eighth of the time to live or more before the next:
-//! 1. At [`Term::deadline`] it sends no further request and breaks off those that are under way ([`Fence::enter`],
+//! A node that does not renew its registration is declared dead, and other nodes then visit its sites. By then, its
+//! last request must have ended. So a node stops in three steps, at least an eighth of the time to live apart:
+//! 1. From [`Term::deadline`] on it sends no request, and it aborts its requests under way ([`Fence::enter`],
 //!    [`Fence::close`]).
 //! 2. An eighth of the time to live later a timer of the kernel ends the process, unless [`Fence::close`] has found
 //!    that no request is under way, and has cleared the timer.
 //!    So a process that was stopped sends nothing when it continues.
 //! 3. At its expiry on the clock of the database, other nodes may declare it dead.
 //!
-//! The deadline is counted from before the renewal was asked for, on `CLOCK_BOOTTIME`, which runs while the machine
-//! sleeps. So it does not depend on the clocks of other machines.
+//! The deadline is counted from a time before the node asked for the renewal. It is on `CLOCK_BOOTTIME`, which also
+//! runs while the machine sleeps. So it does not depend on the clocks of other machines.
 
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -22,7 +22,7 @@ use tokio::sync::{Notify, watch};
 
 use crate::kill_timer::KillTimer;
 
-/// Shares of the time to live that deadline and timer are earlier than the expiry.
+/// The deadline is a quarter of the time to live before the expiry, and the timer an eighth.
 const DEADLINE_MARGIN: u32 = 4;
 const TIMER_MARGIN: u32 = 8;
 
@@ -56,7 +56,7 @@ pub struct Fence {
     under_way: AtomicUsize,
     /// Notified when no request is under way any more.
     idle: Notify,
-    /// `None` until the caller guards the process.
+    /// `None` until [`Fence::guard_process`] is called.
     timer: Mutex<Option<KillTimer>>,
 }
 
@@ -82,7 +82,7 @@ impl Fence {
         }
     }
 
-    /// From now on, end this process if it is stopped past its deadline. Call this before the first request.
+    /// From now on, end this process if it is stopped until after its deadline. Call this before the first request.
     pub fn guard_process(&self) -> io::Result<()> {
         let timer = KillTimer::new()?;
         *self.timer.lock().unwrap_or_else(PoisonError::into_inner) = Some(timer);
@@ -99,10 +99,10 @@ impl Fence {
         self.term.subscribe()
     }
 
-    /// Begin a request of a visit whose lease is held by this node number. `Err`: the current term, which belongs to another
-    /// number or is over.
+    /// Begin a request of a visit whose lease belongs to the node with this number. If the current term belongs to
+    /// another number or is over, returns that term as `Err`.
     pub fn enter(&self, node: u64) -> Result<Pass<'_>, Term> {
-        // The order matters: `close` looks at the time first, and then whether a request is under way.
+        // The order matters, because `close` checks the time first, and then whether a request is under way.
         self.under_way.fetch_add(1, SeqCst);
         let pass = Pass(self);
         let term = self.term();
@@ -112,11 +112,11 @@ impl Fence {
         Err(term)
     }
 
-    /// Call this after the deadline, when requests were broken off. If none is under way, the process is no longer ended
-    /// by the timer. Returns false if some are.
+    /// Call this after the deadline, when requests were aborted. If no request is under way, this clears the timer, so
+    /// that the process is not ended. Returns false if a request is under way.
     pub fn close(&self) -> io::Result<bool> {
         let timer = self.timer.lock().unwrap_or_else(PoisonError::into_inner);
-        // A renewal may have come meanwhile. It holds the lock of the timer too.
+        // A renewal may have arrived meanwhile. It takes the same lock.
         if boot_time() < self.term().deadline {
             return Ok(true);
         }
@@ -130,12 +130,12 @@ impl Fence {
     }
 
     /// Waits for a moment at which no request is under way. Returns at once if there was such a moment since the last
-    /// wait. Only one caller may wait.
+    /// wait. At most one caller may wait at a time.
     pub async fn idle(&self) {
         self.idle.notified().await;
     }
 
-    /// The node was registered or renewed. `asked`: the time before the database was asked.
+    /// Record that the node was registered or renewed. `asked` is a time before the request to the database.
     pub(crate) fn renew(&self, node: u64, asked: i64, ttl: Duration) -> io::Result<()> {
         let until = |margin: u32| asked + ttl.saturating_sub(ttl / margin).as_millis() as i64;
         let timer = self.timer.lock().unwrap_or_else(PoisonError::into_inner);
@@ -143,7 +143,7 @@ impl Fence {
             return Ok(());
         }
         if let Some(timer) = &*timer {
-            // If this process was stopped since the comparison, the timer ends it, which is safe.
+            // If this process was stopped after the comparison, the timer ends the process, which is safe.
             timer.set(until(TIMER_MARGIN))?;
         }
         self.term.send_replace(Term {
@@ -153,7 +153,7 @@ impl Fence {
         Ok(())
     }
 
-    /// The node has left the crawl, and sends nothing any more.
+    /// Record that the node has left the crawl. It sends nothing any more.
     pub(crate) fn end(&self) {
         self.term.send_replace(Term::default());
         *self.timer.lock().unwrap_or_else(PoisonError::into_inner) = None;
@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(fence.under_way.load(SeqCst), 0);
     }
 
-    /// The answer to a renewal may arrive when the time that it grants is over, because the process was stopped.
+    /// If the process was stopped, the answer to a renewal can arrive after the granted time has passed.
     #[test]
     fn a_renewal_that_is_too_old_grants_nothing() {
         let fence = Fence::new();
@@ -207,7 +207,7 @@ mod tests {
         assert!(!fence.close().expect("looks"), "a request is under way");
         drop(pass);
         assert!(fence.close().expect("clears"));
-        // The timer would have ended the tests.
+        // If the timer were still set, it would end the tests now.
         std::thread::sleep(Duration::from_millis(1100));
     }
 
@@ -222,7 +222,7 @@ mod tests {
             let pass = fence.enter(7);
             println!("before: {}", pass.is_ok());
             kill_process(getpid(), Signal::STOP).expect("stops");
-            // Another thread may take the signal, and stop this one a little later.
+            // If another thread takes the signal, this thread is stopped a little later.
             std::thread::sleep(Duration::from_millis(300));
             println!("after");
             return;
@@ -235,7 +235,7 @@ mod tests {
             .spawn()
             .expect("starts");
         let pid = Pid::from_child(&child);
-        // Without a timer the child would stay stopped. It is continued after the time of the timer.
+        // Without a timer the child would stay stopped. The parent continues it after the time of the timer.
         for _ in 0..50 {
             if child.try_wait().expect("asks").is_some() {
                 break;

@@ -1,5 +1,5 @@
-//! The option `frontier.url`: the address of a frontier that several nodes share, or a reference to one. A password in it is
-//! never printed or stored.
+//! The option `frontier.url`: the address of a frontier that several nodes share, or a reference to such an address. A
+//! password in the address is never printed or stored.
 
 use std::fmt;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The value of `frontier.url`. Its `Display`, `Debug` and serialised forms leave a password out.
+/// The value of `frontier.url`. Its `Display`, `Debug` and serialised forms contain no password.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub enum FrontierUrl {
     /// `""`: the frontier is in the folder of the collection.
@@ -38,13 +38,13 @@ impl FrontierUrl {
         *self != FrontierUrl::Unset
     }
 
-    /// Whether the text itself contains a password, which is not stored.
+    /// Whether the text itself contains a password.
     pub fn has_password(&self) -> bool {
         matches!(self, FrontierUrl::Url(url) if without_password(url) != *url)
     }
 
-    /// The address, read from its file or variable if this is a reference. `None`: there is none. The error contains no
-    /// secret.
+    /// The address, read from its file or variable if this is a reference. `None` if no frontier is named. The error
+    /// contains no secret.
     pub fn load(&self) -> Result<Option<String>, String> {
         let (place, text) = match self {
             FrontierUrl::Unset => return Ok(None),
@@ -112,12 +112,12 @@ impl<'de> Deserialize<'de> for FrontierUrl {
     }
 }
 
-/// The address without a password, which can be after the role or in a parameter.
+/// The address without its password. A password can be after the role or in a parameter.
 pub(crate) fn without_password(address: &str) -> String {
     let Some((scheme, rest)) = address.split_once("://") else {
         return "postgres".to_owned();
     };
-    // A password may contain `@`, `/` and `?`, so it ends at the last `@`.
+    // A password can contain `@`, `/` and `?`, so it ends at the last `@`.
     let (authority, rest) = match rest.rsplit_once('@') {
         Some((login, place)) => {
             let user = login.split(':').next().unwrap_or_default();

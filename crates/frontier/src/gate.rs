@@ -9,9 +9,9 @@ use std::time::Duration;
 pub enum GateClaim {
     /// The gate belongs to this node.
     Owned {
-        /// Number of the node ([`crate::Term::node`]). If it changes, the gate is lost.
+        /// Number of the node ([`crate::Term::node`]). When the number of the node changes, the gate is lost.
         node: u64,
-        /// Time from now for which no request may be sent, because another node had the gate before.
+        /// Time from now during which no request may be sent, because another node had the gate before.
         closed: Duration,
     },
     /// The gate belongs to another node.
@@ -23,6 +23,6 @@ pub enum GateClaim {
 pub struct LeaseGate {
     /// The address at which the site was last visited.
     pub address: IpAddr,
-    /// Time from now for which no request may be sent to the address.
+    /// Time from now during which no request may be sent to the address.
     pub closed: Duration,
 }

@@ -15,9 +15,9 @@ pub enum Hop {
     Link,
     /// `R`: a redirect: an HTTP status 3xx with a target, or a meta refresh.
     Redirect,
-    /// `E`: an embedded resource: a frame, an image, a style sheet, a script. If the resource is embedded by an embedded
-    /// resource that is out of scope, the count is one higher than the count of that resource; otherwise it is 1
-    /// ([`Hop::EMBED`]).
+    /// `E`: an embedded resource: a frame, an image, a style sheet, a script. The count is 1 ([`Hop::EMBED`]), unless
+    /// an embedded resource that is out of scope embeds this one. In that case the count is one higher than that of the
+    /// other resource.
     Embed(EmbedCount),
     /// `R`: the target of a redirect of an embedded resource. It has the count of the resource that redirected to
     /// it. If that resource was itself the target of a redirect, the count is one higher.
@@ -58,8 +58,8 @@ impl Hop {
     pub const EMBED: Hop = Hop::Embed(EmbedCount(1));
 
     /// Maximum number of embedded resources in a row, counted after the last page in scope. For example, a frame, its
-    /// style sheet, an imported style sheet and a font are four in a row. If the last one is out of scope, the
-    /// resources that it embeds are not fetched.
+    /// style sheet, an imported style sheet and a font are four in a row. If the resource with the maximum count is out
+    /// of scope, the resources that it embeds are not fetched.
     pub const MAX_EMBEDS: u8 = 5;
 
     /// The letter of the kind.
@@ -141,14 +141,14 @@ impl Hop {
         }
     }
 
-    /// The kind of the resources that a page of this kind embeds, if the page is out of scope. `None` if the page is
-    /// already number [`Hop::MAX_EMBEDS`] in a row.
+    /// The kind of the resources that a page of this kind embeds, if the page is out of scope. `None` if the count of
+    /// the page is already [`Hop::MAX_EMBEDS`].
     pub fn next_embed(self) -> Option<Hop> {
         EmbedCount::new(self.embeds() + 1).map(Hop::Embed)
     }
 
-    /// The kind of the target, if an embedded resource of this kind redirects. The first redirect keeps the count; each
-    /// further redirect in a row adds one. `None` if this is not the kind of an embedded resource, or if the count
+    /// The kind of the target, if an embedded resource of this kind redirects. The first redirect keeps the count, and
+    /// each further redirect in a row adds one. `None` if this is not the kind of an embedded resource, or if the count
     /// would exceed [`Hop::MAX_EMBEDS`].
     pub fn embed_redirect(self) -> Option<Hop> {
         let count = match self {

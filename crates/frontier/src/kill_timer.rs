@@ -1,8 +1,8 @@
 //! A timer of the kernel that ends this process.
 //!
-//! A process that is stopped (`SIGSTOP`, a frozen control group) does not notice that time passes. When it continues, it
-//! goes on with the instruction at which it was stopped, which may be the one that sends a request. The kernel delivers
-//! `SIGKILL` before that. No library of the project has such timers, so this file calls libc.
+//! A process that is stopped (`SIGSTOP`, a frozen control group) does not notice that time passes. When it is
+//! continued, the next instruction can be the one that sends a request. The kernel delivers the `SIGKILL` of this timer
+//! before that instruction. No library of the project has such timers, so this file calls libc.
 
 use std::io;
 
@@ -38,7 +38,7 @@ impl KillTimer {
 
     /// End the process at `time`, in milliseconds since the machine was started. A time in the past ends it now.
     pub(crate) fn set(&self, time: i64) -> io::Result<()> {
-        // Zero would mean: never.
+        // Zero would clear the timer.
         let time = time.max(1);
         self.set_time(time / 1000, time % 1000 * 1_000_000)
     }

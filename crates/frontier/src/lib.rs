@@ -147,8 +147,8 @@ pub use status::{
 /// nothing, except [`Frontier::make_all_due`] and [`Frontier::bring_revisits_forward`], which work in several
 /// transactions.
 pub trait Frontier: Send {
-    /// Whether calls may fail with an error that may pass ([`ErrorClass::MayPass`]), so that the caller must keep what it
-    /// needs to make the same call again.
+    /// Whether calls can fail with [`ErrorClass::MayPass`]. If so, the caller must keep the data that it needs to make
+    /// the same call again.
     fn may_be_away(&self) -> bool {
         false
     }
@@ -158,7 +158,8 @@ pub trait Frontier: Send {
         None
     }
 
-    /// Until when this node may send requests; `None` for a frontier of one machine, whose node always may.
+    /// The fence that limits how long this node may send requests. `None` for a frontier of one machine, which has no
+    /// such limit.
     fn fence(&self) -> Option<Arc<Fence>> {
         None
     }
@@ -177,17 +178,17 @@ pub trait Frontier: Send {
     /// All sites with settings, in order of key.
     fn seed_settings(&self) -> Result<Vec<SiteSettings>, FrontierError>;
 
-    /// Make the sites of these seeds due now. Their pages that wait for a retry become due too; pages that wait for a
-    /// revisit keep their due time. Call this before visits begin, because it ignores the courtesy pause.
+    /// Make the sites of these seeds due now. Their pages that wait for a retry become due too, but pages that wait for
+    /// a revisit keep their due time. Call this before visits begin, because it ignores the courtesy pause.
     fn make_due(&mut self, now: i64, seeds: &[Seed]) -> Result<(), FrontierError>;
 
     /// Make every known page due now: pages that wait for a retry or a revisit, pages that have no next visit, and
     /// queued pages of sites that are not due yet. Blocked sites are not changed. Call this before visits begin,
     /// because it ignores the courtesy pause.
     ///
-    /// Returns when this order began: at `now`, unless it continues an earlier order that [`Frontier::end_order`] has
-    /// not ended ([`VisitOrder::max_age`]). Then pages that were visited since the beginning of the earlier order are
-    /// not changed.
+    /// Returns the time at which this order began. This is `now`, unless the call continues an earlier order that
+    /// [`Frontier::end_order`] has not ended ([`VisitOrder::max_age`]). In that case, pages that were visited since the
+    /// beginning of the earlier order are not changed.
     fn make_all_due(&mut self, now: i64, order: &VisitOrder) -> Result<i64, FrontierError>;
 
     /// End the order of [`Frontier::make_all_due`], because all its visits were made.
@@ -202,8 +203,8 @@ pub trait Frontier: Send {
         visited_by: i64,
     ) -> Result<(), FrontierError>;
 
-    /// Read the next batch of page records, and move `cursor` behind it. Sites come in order of key; the records of a
-    /// site come from the newest to the oldest. Returns `None` after the last batch.
+    /// Read the next batch of page records, and move `cursor` behind it. Sites are in order of key. The records of a
+    /// site are read from the newest to the oldest. Returns `None` after the last batch.
     fn read_records(&self, cursor: &mut RecordCursor)
     -> Result<Option<RecordBatch>, FrontierError>;
 
@@ -230,8 +231,8 @@ pub trait Frontier: Send {
         weigh: fn(&SiteFacts, u8) -> f64,
     ) -> Result<Claimed, FrontierError>;
 
-    /// Set the horizon: revisits that are due after it are not handed out, so that a crawl does not revisit pages that
-    /// it fetched itself. The default is no horizon.
+    /// Set the horizon. Revisits that are due after the horizon are left to the next crawl, so that a crawl does not
+    /// revisit pages that it fetched itself. The default is no horizon.
     fn revisit_until(&mut self, horizon: i64);
 
     /// All seeds, in the order in which they were added.
@@ -274,10 +275,10 @@ pub trait Frontier: Send {
         self.check_in(now, batch.collect())
     }
 
-    /// Like [`Frontier::check_in_each`], for a caller that may make the same call twice: after an error that may pass, or
-    /// in a later process ([`Frontier::take_over`]). The numbers of the groups of a node grow. A group that was
-    /// stored before is not stored again. The replies of the first call are not known any more, so the leases of its
-    /// check-ins are ended, and each is reported as a lost lease.
+    /// Like [`Frontier::check_in_each`], for a caller that may have to repeat the call: after an error that may pass,
+    /// or in a later process ([`Frontier::take_over`]). Each group of a node has a greater number than the group
+    /// before. A group that was stored before is not stored again. The replies of the first call are no longer known,
+    /// so the leases of the group's check-ins are ended, and each is reported as a lost lease.
     fn check_in_group(
         &mut self,
         now: i64,
@@ -287,9 +288,9 @@ pub trait Frontier: Send {
         self.check_in_each(now, batch)
     }
 
-    /// Take over the leases of a node of an earlier process, which has ended, so that its last check-ins can be stored. If
-    /// the node was declared dead, it has no leases. Returns the number of the newest group of the node that was stored.
-    /// Call [`Frontier::release_all`] when its check-ins are stored.
+    /// Take over the leases of the node of an earlier process that has ended, so that this process can store the last
+    /// check-ins of that node. A node that was declared dead has no leases. Returns the number of the node's newest
+    /// stored group. Call [`Frontier::release_all`] when its check-ins are stored.
     fn take_over(&mut self, _now: i64, _node: u64) -> Result<u64, FrontierError> {
         Ok(0)
     }
@@ -297,13 +298,13 @@ pub trait Frontier: Send {
     /// Renew leases without a check-in. Returns the leases that are lost.
     fn renew(&mut self, now: i64, leases: &[u64]) -> Result<Vec<LeaseLost>, FrontierError>;
 
-    /// Release all leases of this node. Returns the number of released leases. Their sites become due at once, and each
+    /// Release all leases of this node. Returns the number of released leases. The sites become due at once, and each
     /// site keeps its window as of the last check-in.
     fn release_all(&mut self, now: i64) -> Result<u64, FrontierError>;
 
     /// End the lease of a visit that was ended by a fault of the crawler, described by `problem`. The site keeps its
-    /// window as of the last check-in and is not leased before `due`. It counts as a problem site until a visit of it
-    /// ends in order. Returns false if the lease is lost.
+    /// window as of the last check-in and is not leased before `due`. The site counts as a problem site until a visit
+    /// to it ends normally. Returns false if the lease is lost.
     fn end_failed_visit(
         &mut self,
         now: i64,
@@ -346,10 +347,9 @@ pub trait Frontier: Send {
         pages: &HashSet<PathKey>,
     ) -> Result<u64, FrontierError>;
 
-    /// Add the records of pages that the site does not know, oldest first, and queue these pages, because their links are
-    /// unknown too. `origin`: scheme, host and port of the site, used if the frontier does not know the site. Returns
-    /// the number of pages; 0 if the site is being visited or is
-    /// blocked.
+    /// Add the records of pages that the site does not know, and queue these pages, because their links are unknown
+    /// too. The records must be in order of time, oldest first. `origin` (scheme, host and port) is used if the
+    /// frontier does not know the site. Returns the number of pages; 0 if the site is being visited or is blocked.
     fn adopt(
         &mut self,
         now: i64,

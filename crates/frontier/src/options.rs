@@ -33,7 +33,8 @@ pub struct Options {
     /// Time without renewal after which a lease expires and the site can be leased again.
     #[serde(with = "duration")]
     pub lease: Duration,
-    /// Time without a sign of life after which a node of a shared frontier counts as dead, and its sites are given to others.
+    /// Time without a sign of life after which a node of a shared frontier counts as dead, and other nodes can visit
+    /// its sites.
     #[serde(with = "duration")]
     pub node_timeout: Duration,
     /// Maximum number of pages in a window, for each concurrent request of the visit.

@@ -51,7 +51,7 @@ pub struct Claim {
     pub at: i64,
     /// Source of the claim, not 0. The numbers are defined by the caller.
     pub source: u8,
-    /// Trust in the claim, 0 to 1. The time until the next visit is shortened by this share.
+    /// Trust in the claim, 0 to 1. The time until the next visit is shortened by this fraction.
     pub weight: f64,
     /// A change within this many milliseconds after the last visit is ignored.
     pub gap: i64,

@@ -1,4 +1,4 @@
-//! Read-only access to a frontier, also while nodes write to it: what the reading commands need.
+//! Read-only access to a frontier for the commands that only read, also while nodes write to the frontier.
 //!
 //! [`FrontierReader`] is the interface that every storage engine implements; [`View`] is an open reader of any engine.
 
@@ -61,8 +61,8 @@ impl QueuedPage<'_> {
 /// shows the state at the time when it is read.
 pub trait FrontierReader {
     /// The process on this machine that had the collection open for writing when this reader was opened; 0 if its id is
-    /// unknown. `None` if there was none: then leases are left over from a process that was killed, and their sites
-    /// count as waiting. An engine for several nodes returns `None`, because its leases name their nodes.
+    /// unknown. `None` if there was no such process. In a frontier of one machine, all leases are then left over from a
+    /// process that was killed, and their sites count as waiting.
     fn writer(&self) -> Option<u32>;
 
     /// The totals of the crawl.
@@ -92,8 +92,8 @@ pub trait FrontierReader {
     /// The site with this name, if it is known.
     fn site(&self, name: &str) -> Result<Option<SiteEntry>, FrontierError>;
 
-    /// Call `visit` for every page that waits to be fetched or retried, site by site, until it returns false. `site`:
-    /// only pages of the site with this name. Links in inboxes are not included.
+    /// Call `visit` for every page that waits to be fetched or retried, site by site, until it returns false. If `site`
+    /// is set, only for pages of the site with this name. Links in inboxes are not included.
     fn each_queued(
         &self,
         site: Option<&str>,
@@ -147,14 +147,14 @@ impl View {
         self.shared.is_some()
     }
 
-    /// The nodes of the crawl: all that are alive, and the last one of each folder. None in a frontier of one machine.
+    /// The nodes of the crawl: all live nodes, and the last node of each folder. Empty for a frontier of one machine.
     pub fn nodes(&self) -> Result<Vec<NodeEntry>, FrontierError> {
         self.shared
             .as_ref()
             .map_or(Ok(Vec::new()), |shared| shared.nodes())
     }
 
-    /// The folders in which the nodes of the crawl store volumes. None in a frontier of one machine.
+    /// The folders in which the nodes of the crawl store volumes. Empty for a frontier of one machine.
     pub fn folders(&self) -> Result<Vec<FolderEntry>, FrontierError> {
         self.shared
             .as_ref()

@@ -137,7 +137,8 @@ impl Flags {
     pub const CLOAKED: Flags = Flags(128);
     /// The response was read but not stored, because of a rule of the user.
     pub const NOT_KEPT: Flags = Flags(256);
-    /// The text of the page equals that of another page of its site, and links that both have were not followed (D2).
+    /// The text of the page equals the text of another page of its site. Links that both pages have were not followed
+    /// (D2).
     pub const COPY: Flags = Flags(512);
 
     /// Whether all flags of `other` are set.
@@ -269,15 +270,16 @@ pub struct SiteFacts {
     pub rounds: Vec<u8>,
     /// Trust in the sources of change signals for the site. The frontier does not interpret it.
     pub trust: Vec<u8>,
-    /// One bit for each other domain that links to the site, by its hash: the number of bits is about the number of
-    /// domains, as long as they are few. A link that was sent a short time ago is not sent again, and does not count.
+    /// The other domains that link to the site. The hash of each domain selects a bit, so for few domains the number of
+    /// set bits is about the number of domains. A link that is dropped because the same link was sent recently does not
+    /// count.
     pub sources: u64,
 }
 
 /// Counters of new content in a site's pages, for the detection of traps in the engine (D5, D7).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct NoveltyCounters {
-    /// Approximate number of pages since the last page with new content.
+    /// Approximate number of pages fetched since the last page with new content.
     pub barren: u32,
     /// Number of new links on the pages that `barren` counts.
     pub growth: u32,
@@ -285,7 +287,7 @@ pub struct NoveltyCounters {
     pub fruitful: u32,
     /// Number of pages with several links to pages of the site.
     pub pages: u32,
-    /// Number of pages among [`NoveltyCounters::pages`] that link to a page which was known before they were read.
+    /// Number of pages among [`NoveltyCounters::pages`] with a link to a page that was already known.
     pub back: u32,
 }
 
@@ -444,7 +446,7 @@ pub struct RecordBatch {
     pub records: Vec<PageRecord>,
 }
 
-/// What the stored pages of a site lead to under the current rules.
+/// The pages that the stored pages of a site lead to under the current rules.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Rediscovered {
     /// Pages of the site to which its pages link. Known pages are skipped.
@@ -460,11 +462,11 @@ pub struct Rediscovered {
 /// An order of the user to visit every page now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct VisitOrder {
-    /// The claim that a page with a past gets, unless it has a claim already.
+    /// Source of the claim that each page with a past gets, unless the page has a claim already.
     pub source: u8,
-    /// Forget entity tags and dates of change, so that the requests are unconditional.
+    /// Remove entity tags and dates of change, so that the requests are unconditional.
     pub unconditional: bool,
-    /// An earlier order that has the same value of `unconditional`, and began at most this many milliseconds ago, is
-    /// continued.
+    /// Continue an earlier order if it has the same value of `unconditional` and began at most this many milliseconds
+    /// ago.
     pub max_age: i64,
 }

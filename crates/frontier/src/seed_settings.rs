@@ -1,4 +1,4 @@
-//! What the user has set for a seed: how deep and how often its site is crawled (X6; Bouras, Table 1).
+//! Settings of the user for a seed: how deep and how often its site is crawled (X6; Bouras, Table 1).
 
 use std::time::Duration;
 
@@ -7,17 +7,17 @@ use aranha_url::SiteKey;
 /// Settings for a seed. They apply to all pages of its site, so seeds of the same site share them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SeedSettings {
-    /// Maximum number of links on the way from a seed to a page of the site (`Level` in Bouras, Table 1). `None`: that
-    /// of the crawl.
+    /// Maximum number of links on the way from a seed to a page of the site (`Level` in Bouras, Table 1). `None` means
+    /// the crawl's own setting.
     pub depth: Option<u16>,
-    /// Interval after the first visit of a page (the first `Fr_max`). `None`: that of the revisit policy.
+    /// Interval after the first visit of a page (the first `Fr_max`). `None` means the interval of the revisit policy.
     pub every: Option<Duration>,
-    /// Longest interval between two visits of a page. `None`: that of the crawl.
+    /// Longest interval between two visits of a page. `None` means the crawl's own setting.
     pub max_every: Option<Duration>,
 }
 
 impl SeedSettings {
-    /// Whether nothing is set.
+    /// Whether no setting is set.
     pub fn is_empty(&self) -> bool {
         *self == SeedSettings::default()
     }

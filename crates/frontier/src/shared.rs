@@ -1,8 +1,8 @@
 //! What the nodes of one crawl share beside sites and pages: the nodes themselves, their folders, the horizon, and texts
 //! such as the black list.
 //!
-//! A frontier for several nodes implements [`SharedCrawl`]; [`crate::Frontier::shared`] returns it. A frontier of one machine
-//! has no such part, because the folder of its collection contains all of this.
+//! A frontier for several nodes implements [`SharedCrawl`], which [`crate::Frontier::shared`] returns. A frontier of
+//! one machine does not, because the folder of its collection contains this data.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -22,13 +22,13 @@ pub const LINK_RULES: &str = "link-rules.toml";
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NodeState {
-    /// It works.
+    /// The node visits sites.
     Alive,
-    /// It finishes its visits, and then ends.
+    /// The node finishes its visits, and then ends.
     Draining,
-    /// It ended in order.
+    /// The node ended normally.
     Left,
-    /// It gave no sign of life in time. Its sites were given back, or the next node that looks gives them back.
+    /// The node gave no sign of life in time. Another node has released its sites, or will do so soon.
     Dead,
 }
 
@@ -55,17 +55,17 @@ pub struct NodeEntry {
     pub place: String,
     /// State.
     pub state: NodeState,
-    /// When it joined, in unix milliseconds on the clock of the database.
+    /// When the node joined, in unix milliseconds on the clock of the database.
     pub since: i64,
-    /// Milliseconds since its last sign of life.
+    /// Milliseconds since the node's last sign of life.
     pub silent: i64,
-    /// Milliseconds until it counts as dead; negative if that time is over.
+    /// Milliseconds until the node counts as dead; negative if that time has passed.
     pub expires_in: i64,
-    /// Pages that it has fetched, as of its last sign of life.
+    /// Pages that the node has fetched, as of its last sign of life.
     pub pages: u64,
     /// Pages per second over the last seconds, as of its last sign of life.
     pub pages_per_second: f64,
-    /// Sites that it holds now.
+    /// Sites that the node holds now.
     pub leases: u64,
 }
 
@@ -75,7 +75,7 @@ pub struct NodeEntry {
 pub struct FolderEntry {
     /// Number of the folder.
     pub number: u32,
-    /// Name of the node that used it last.
+    /// Name of the node that used the folder last.
     pub node: String,
     /// Machine and path.
     pub place: String,
@@ -84,13 +84,13 @@ pub struct FolderEntry {
 /// A text that all nodes share.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SharedText {
-    /// Each change of any text has a higher version than the one before.
+    /// Each change of any text gets a higher version than all changes before.
     pub version: i64,
     /// The text.
     pub text: String,
 }
 
-/// What has changed in the crawl, as one cheap look shows it.
+/// What has changed in the crawl. Reading it takes one statement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct News {
     /// Whether this node was asked to finish its visits and end.
@@ -99,11 +99,11 @@ pub struct News {
     pub texts: i64,
     /// The number of the newest seed.
     pub seeds: i64,
-    /// The common horizon, on the clock of the database. `None`: no crawl has set one yet.
+    /// The common horizon, on the clock of the database. `None` if no crawl has set one yet.
     pub horizon: Option<i64>,
 }
 
-/// What a node tells about itself. It is written with the next sign of life.
+/// What a node reports about itself. The next sign of life writes it to the database.
 #[derive(Debug, Default)]
 pub struct NodeReport {
     pages: AtomicU64,
@@ -127,15 +127,15 @@ impl NodeReport {
     }
 }
 
-/// What a node can read and change in the data that all nodes of its crawl share.
+/// Operations on the data that the nodes of a crawl share.
 pub trait SharedCrawl {
     /// The number of the folder of this node ([`FolderEntry::number`]); 0 if it has none.
     fn folder(&self) -> u32;
 
-    /// Where this node tells its rate.
+    /// The report of this node, which the engine keeps up to date.
     fn report(&self) -> Arc<NodeReport>;
 
-    /// What has changed. One statement.
+    /// Reads what has changed, with one statement.
     fn news(&mut self) -> Result<News, FrontierError>;
 
     /// Set the horizon of all nodes ([`crate::Frontier::revisit_until`]).
@@ -150,8 +150,8 @@ pub trait SharedCrawl {
     /// The text with this name, if there is one.
     fn text(&mut self, name: &str) -> Result<Option<SharedText>, FrontierError>;
 
-    /// Change the text with this name, in one transaction. `change` gets the present text, empty if there is none, and
-    /// returns the new one; `None` leaves it as it is. Returns the text after the change.
+    /// Change the text with this name, in one transaction. `change` gets the current text (empty if there is none) and
+    /// returns the new text, or `None` to keep the current one. The call returns the text after the change.
     fn change_text(
         &mut self,
         name: &str,
@@ -159,7 +159,7 @@ pub trait SharedCrawl {
     ) -> Result<SharedText, FrontierError>;
 }
 
-/// What readers see of the nodes of a crawl.
+/// Reads the data that the nodes of a crawl share.
 pub(crate) trait SharedReader {
     fn nodes(&self) -> Result<Vec<NodeEntry>, FrontierError>;
     fn folders(&self) -> Result<Vec<FolderEntry>, FrontierError>;

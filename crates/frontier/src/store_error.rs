@@ -16,7 +16,7 @@ pub(crate) enum StoreError {
     NotConnected,
     /// The connection was lost while a transaction was committed.
     Unanswered,
-    /// Another transaction was in the way, and the caller must make the call again.
+    /// The transaction conflicted with another one, and the caller must make the call again.
     Interrupted,
     /// An I/O error on a link run or on the write-ahead log.
     File(PathBuf, io::Error),
@@ -61,7 +61,7 @@ impl StoreError {
         }
     }
 
-    /// Whether another transaction was in the way, so that the same transaction may succeed at once.
+    /// Whether the transaction conflicted with another one, so that it may succeed if it is repeated at once.
     pub(crate) fn is_conflict(&self) -> bool {
         let StoreError::Postgres(error) = self else {
             return false;
@@ -185,7 +185,7 @@ fn is_away(error: &tokio_postgres::Error) -> bool {
         // Errors without a code come from the connection, or from a value of the wrong type.
         let source = std::error::Error::source(error);
         let io = source.and_then(<dyn std::error::Error>::downcast_ref::<io::Error>);
-        // A certificate that is refused now is refused the next time too.
+        // A refused certificate does not count, because it will be refused the next time too.
         let is_tls = |io: &io::Error| {
             let inner = io.get_ref();
             inner
@@ -197,8 +197,9 @@ fn is_away(error: &tokio_postgres::Error) -> bool {
     is_passing(code)
 }
 
-/// Whether PostgreSQL may accept the same statement later: it is starting, stopping, short of memory or connections,
-/// read-only after a failover, or it has cancelled the statement or ended the session because of a time limit.
+/// Whether PostgreSQL may accept the same statement later. This is the case if the server is starting, stopping, short
+/// of memory or connections, or read-only after a failover. It is also the case if the server has cancelled the
+/// statement or ended the session because of a time limit.
 fn is_passing(code: &SqlState) -> bool {
     let passing = [
         &SqlState::ADMIN_SHUTDOWN,
@@ -215,14 +216,14 @@ fn is_passing(code: &SqlState) -> bool {
     passing.contains(&code) || code.code().starts_with("08")
 }
 
-/// Why PostgreSQL does not let this program in, if that is the error.
+/// If PostgreSQL does not let this program in, the reason.
 fn refusal(error: &tokio_postgres::Error) -> Option<Refusal> {
     let logins = [
         &SqlState::INVALID_PASSWORD,
         &SqlState::INVALID_AUTHORIZATION_SPECIFICATION,
     ];
     let Some(code) = error.code() else {
-        // The driver has no code for a server that wants a password when there is none.
+        // If the server wants a password and none is configured, the driver reports an error without a code.
         let cause = std::error::Error::source(error).map(ToString::to_string);
         let is_missing = cause.is_some_and(|cause| cause.contains("password missing"));
         return is_missing.then_some(Refusal::Login);

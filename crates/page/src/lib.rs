@@ -31,8 +31,9 @@
 //! [`LinkRewriter`] is not part of that flow. It replaces the links of an archived page for an offline copy.
 //!
 //! **Invariants.** [`read`] never fails and never panics. Faults of a page are listed in [`Page::remarks`]. Time is
-//! linear in the length of the body; memory is bounded by the body and by [`Options`]. There is no I/O or clock, and no
-//! global state but constant tables, so the same input gives the same page. URLs are returned as written; the `aranha-url` crate resolves them.
+//! linear in the length of the body; memory is bounded by the body and by [`Options`]. There is no I/O, no clock, and
+//! no global state except constant tables. So the same input gives the same page. URLs are returned as written; the
+//! `aranha-url` crate resolves them.
 //!
 //! Read [`Page`] first, then `format/mod.rs`.
 

@@ -16,12 +16,13 @@ pub struct Page {
     /// `<html lang>`; if absent, `<meta http-equiv=content-language>`; if absent, the `Content-Language` header. A list
     /// of languages is ignored.
     pub language: Option<String>,
-    /// The language of the text. `None` if it has fewer than 50 characters or is not in a language, or without
-    /// [`Options::identify_language`](crate::Options::identify_language).
+    /// The language of the text. `None` if the text has fewer than 50 characters or is not in a language, and if
+    /// [`Options::identify_language`](crate::Options::identify_language) is off.
     pub language_found: Option<FoundLanguage>,
     /// The first `<link rel=canonical>`, as written. It is also in `links`.
     pub canonical: Option<String>,
-    /// The first `<base href>`, as written. Links are relative to it, and it is relative to the URL of the page.
+    /// The first `<base href>`, as written. Links are relative to this base, and the base is relative to the URL of the
+    /// page.
     pub base: Option<String>,
     /// Whether the page has a `<link rel=icon>`. If not, browsers load `/favicon.ico` of the site.
     pub has_icon: bool,

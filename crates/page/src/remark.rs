@@ -1,4 +1,4 @@
-//! The faults that the reader found in a page, for logs and statistics. A remark is never an error.
+//! The faults that the reader found in a page, for logs and statistics. A remark never stops the reading.
 
 use std::fmt;
 

@@ -1,9 +1,9 @@
 //! SIMD within a register (SWAR): examines eight bytes at once, one in each lane of a `u64`. The first byte is in the
 //! lowest lane.
 //!
-//! Most names, values and words of a page have only a few bytes, so the call of a vectorised search would take longer
-//! than the search itself. These functions find the end of a name, value or word without a call or a loop. Longer
-//! searches use memchr.
+//! Most names, values and words of a page have only a few bytes. To find their end, calling a vectorised search
+//! function would take longer than the search itself. These functions do it without a call or a loop. Longer searches
+//! use memchr.
 
 /// 1 in every lane.
 pub(crate) const ONES: u64 = 0x0101_0101_0101_0101;

@@ -1,8 +1,8 @@
-//! `frequency`: a page skips rounds while it does not change (I1; Bouras 3.2 and the first half of 5).
+//! `frequency`: a page skips rounds while it does not change (I1; Bouras, section 3.2 and the first half of section 5).
 //!
 //! Bouras stores two numbers with each page: `fr_max`, the number of rounds between visits, and `fr`, the rounds left
 //! until the next visit. Only `fr_max` is stored here, as [`History::level`]. Rounds are numbered by time, so no
-//! countdown is needed and a crash loses nothing.
+//! countdown has to be stored, and a crash loses nothing.
 
 use crate::History;
 
@@ -29,8 +29,8 @@ pub(crate) fn lowered(level: u32, share: f32) -> u32 {
     (f64::midpoint(level, unchanged * level) as u32).max(1)
 }
 
-/// The new level (`fr_max`) of a page after a visit, which `history` already includes. Changes are counted among the
-/// last `window` visits. `first` is the level after the first visit, which shows no change yet.
+/// The new level (`fr_max`) of a page after a visit. `history` already includes the visit. Changes are counted among
+/// the last `window` visits. `first` is the level after the first visit, which cannot show a change yet.
 pub(crate) fn level(history: &History, window: u32, first: u32) -> u8 {
     if history.visits <= 1 {
         return u8::try_from(first.max(1)).unwrap_or(u8::MAX);

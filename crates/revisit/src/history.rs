@@ -26,7 +26,7 @@ pub enum PageState {
 /// Intervals between the visits of a page that the user has set for a seed (X6; `fr` and `fr_max` in Bouras, Table 1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Pace {
-    /// The interval after the first visit of a page. With the policy `fixed`, every interval.
+    /// The interval after the first visit of a page. With the policy `fixed`, it is the interval after every visit.
     pub every: Option<Duration>,
     /// The longest interval, instead of [`Options::max_interval`](crate::Options::max_interval).
     pub max_every: Option<Duration>,
@@ -41,18 +41,20 @@ pub struct PageVisit {
     pub seen: PageState,
     /// `Last-Modified` after plausibility checks (N15), unix milliseconds.
     pub modified: Option<i64>,
-    /// Expiry time from `Expires` or `Cache-Control`, unix milliseconds. It lengthens the interval to at most twice its length.
+    /// Expiry time from `Expires` or `Cache-Control`, unix milliseconds. The visit is postponed until this time, but
+    /// the interval is at most doubled.
     pub expires: Option<i64>,
-    /// Weight of the page for `optimal`, relative to other pages. Values that are not positive and finite count as the
-    /// smallest weight.
+    /// Weight of the page for `optimal`, relative to other pages. A value that is not a positive, finite number counts
+    /// as the smallest weight.
     pub importance: f32,
     /// Seed from which the variation of visit times is computed (F12). It is the page's key, or the site's key if all
     /// pages of a site are to be visited together.
     pub key: u64,
     /// The intervals that the user has set for the page's site.
     pub pace: Pace,
-    /// With the policy `selective`, the share of the pages below this page that change from round to round
-    /// ([`SiteUpdate::share`](crate::SiteUpdate::share)). It lowers the number of rounds between visits (Bouras 5).
+    /// With the policy `selective`: of the pages below this page, the share that changes from round to round
+    /// ([`SiteUpdate::share`](crate::SiteUpdate::share)). A high share lowers the number of rounds between visits
+    /// (Bouras 5).
     pub inner: Option<f32>,
     /// Whether the site is fast, see [`Schedule::quick`](crate::Schedule::quick). Changed pages of a fast site join the
     /// next quick round.
@@ -89,7 +91,7 @@ pub struct History {
     pub last_change: u32,
     /// One bit for each of the last 32 visits; 1 = the text had changed. The lowest bit is the newest visit.
     pub recent: u32,
-    /// `fr_max` of Bouras: the page is visited once in this many rounds; 0 = not known yet.
+    /// `fr_max` of Bouras: the page is visited one time in this many rounds; 0 = not known yet.
     pub level: u8,
     /// Number of visits in a row that found the page gone.
     pub gone: u8,

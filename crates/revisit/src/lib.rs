@@ -1,8 +1,8 @@
 //! Revisit policies. They compute the time of a page's next visit from its history and its last visit.
 //!
-//! The engine calls [`Schedule::plan`] once after every visit of a page and stores the [`History`] with the page's
-//! record. For the rounds of `selective` it stores a [`SiteHistory`] with each site. For external signals (sitemaps,
-//! feeds, pushes) it stores a [`Trust`] for each source and site.
+//! After every visit of a page, the engine calls [`Schedule::plan`] and stores the [`History`] with the page. For the
+//! rounds of `selective` it stores a [`SiteHistory`] with each site. For external signals (sitemaps, feeds, pushes) it
+//! stores a [`Trust`] for each source and site.
 //!
 //! Invariants:
 //! - **Deterministic.** No clock, no random numbers, no I/O. The same history and visit give the same time on every

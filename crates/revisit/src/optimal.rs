@@ -2,20 +2,20 @@
 //! as possible. A page is fresh while the stored copy is up to date.
 //!
 //! Let `r = rate * t` for a page that changes `rate` times a day and is visited every t days. Such a page is fresh for
-//! the share (1 - e^-r) / r of the time (Cho and Garcia-Molina, "Effective page refresh policies", 2003). Under a fixed
-//! budget, the sum of importance times freshness is largest when one more request a day gains the same for every page.
-//! This common gain is the *price*:
+//! the share (1 - e^-r) / r of the time (Cho and Garcia-Molina, "Effective page refresh policies", 2003). The goal is
+//! the largest sum of importance times freshness under a fixed budget. It is reached when one more request a day would
+//! gain the same for every page. This common gain is the *price*:
 //!
 //! ```text
 //! importance / rate * (1 - (1 + r) e^-r) = price
 //! ```
 //!
 //! Azar et al. (2018) solve this for all pages at once in O(n log n), with visits at random times. Kolobov et al.
-//! (2019, `LambdaCrawl`) note that the price is the only quantity that the pages share, so that each page can be
-//! planned separately once the price is known. Visits here are at regular intervals, which gives more freshness for the
-//! same budget. The price is computed from a [`Census`], a grid of page counts by rate and importance, and is updated
-//! as pages move on the grid. The cost of an update does not depend on the number of pages. A page that changes too
-//! often to be kept fresh gains less than the price and is visited at the longest interval.
+//! (2019, `LambdaCrawl`) note that the price is the only quantity that the pages share. So each page can be planned
+//! separately when the price is known. Visits here are at regular intervals, which gives more freshness for the same
+//! budget. The price is computed from a [`Census`], a grid of page counts by rate and importance. It is updated as
+//! pages move on the grid. The cost of an update does not depend on the number of pages. A page may change too often to
+//! be kept fresh. Its visits gain less than the price, so it is visited at the longest interval.
 
 use std::sync::{
     Mutex,
@@ -34,7 +34,7 @@ const MIN_LOG2_WEIGHT: f64 = -32.0;
 const WEIGHT_STEPS_PER_OCTAVE: f64 = 4.0;
 
 /// The best number of days between visits of a page that changes `rate` times a day, if one request a day costs
-/// `price`. Infinite if no visit gains as much as it costs.
+/// `price`. Infinite if every visit gains less than it costs.
 pub fn best_interval(rate: f64, importance: f64, price: f64) -> f64 {
     let paid = price * rate / importance;
     if paid < 1.0 {
@@ -75,7 +75,7 @@ impl Census {
 /// The grid of page counts and the price computed from it. Shared by all visits.
 #[derive(Debug)]
 pub(crate) struct Market {
-    /// Number of pages in each cell of the grid. Cell 0 is unused: a page with cell 0 is not counted.
+    /// Number of pages in each cell of the grid. Cell 0 is unused, because a page with cell 0 is not counted.
     counts: Box<[AtomicU32]>,
     /// Number of pages in each row of the grid; rows without pages are skipped.
     rows: Box<[AtomicU32]>,
@@ -84,8 +84,8 @@ pub(crate) struct Market {
     moved: AtomicU64,
     /// The price, as the bits of an f64.
     price: AtomicU64,
-    /// Factor by which the longest interval is multiplied, as the bits of an f64. It is above 1 if visits of all pages
-    /// at the longest interval would exceed the budget.
+    /// Factor by which the longest interval is multiplied, as the bits of an f64. It is above 1 if the budget does not
+    /// suffice to visit all pages at the longest interval.
     stretch: AtomicU64,
     /// Held while the price is computed. Other threads continue with the old price.
     searching: Mutex<()>,
@@ -148,8 +148,8 @@ impl Market {
         self.pages.fetch_add(u64::from(pages), Relaxed);
     }
 
-    /// Removes a page from a cell. If the cell is already empty, it stays empty. A cell can be empty although a
-    /// page refers to it: if the census was lost, counting started again at zero.
+    /// Removes a page from a cell. An empty cell stays empty. A page can refer to an empty cell, because counting
+    /// starts again at zero when the census was lost.
     fn take(&self, cell: u16) {
         if !(1..=RATES * WEIGHTS).contains(&usize::from(cell)) {
             return;
@@ -183,8 +183,8 @@ impl Market {
             .filter(|(_, pages)| *pages > 0)
     }
 
-    /// Recomputes the price when one thirty-second of the pages have moved since the last time. This number of moves is
-    /// at least 8 and at most 65,536.
+    /// Counts a move. Recomputes the price when as many moves were counted as there are pages divided by 32. This
+    /// number is limited to the range from 8 to 65,536.
     fn on_move(&self) {
         let due = (self.pages.load(Relaxed) / 32).clamp(8, 1 << 16);
         if self.moved.fetch_add(1, Relaxed) >= due
@@ -332,7 +332,7 @@ mod tests {
 
     #[test]
     fn no_transfer_of_budget_gains_freshness() {
-        // At the optimum, moving part of the budget from one page to another gains nothing.
+        // At the optimum, nothing is gained by moving a part of the budget from one page to another.
         let pages = [(0.01, 1.0), (0.1, 1.0), (0.5, 3.0), (2.0, 10.0), (0.3, 0.2)];
         let price = 0.3;
         let value = |index: usize, requests: f64| {

@@ -4,19 +4,19 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// How the time of the next visit is chosen.
+/// The policy that chooses the time of the next visit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Policy {
     /// A page is visited once.
     Never,
-    /// Every page is visited once in every round.
+    /// Every page is visited one time in every round.
     Fixed,
     /// Pages skip rounds while they do not change (Bouras 3.2).
     #[default]
     Frequency,
-    /// Like `frequency`, but if a page has not changed, the pages that it links to are visited only if enough of them are
-    /// expected to have changed (Bouras 3.3). [`Options::selective`] says which pages are judged.
+    /// Like `frequency`, but the pages that an unchanged page links to are visited only if enough of them are expected
+    /// to have changed (Bouras 3.3). [`Options::selective`] chooses these groups of pages.
     Selective,
     /// A page is visited again when the probability that it has changed reaches `change_probability`.
     Poisson,
@@ -25,7 +25,7 @@ pub enum Policy {
     Optimal,
 }
 
-/// `selective`: the pages that are judged by the pages that they link to (Bouras 3.3).
+/// `selective`: the pages that decide about the pages that they link to (Bouras 3.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SelectiveGroups {
@@ -34,8 +34,8 @@ pub enum SelectiveGroups {
     EntryPages,
     /// Every page decides about the pages that were first found on it.
     AllPages,
-    /// The second way of Bouras 3.3: every page is visited when its own turn comes. If it has not changed, the pages
-    /// that were first found on it are visited in the same round.
+    /// The second method of Bouras 3.3: every page is visited when its own turn comes. If the page has not changed, the
+    /// pages that were first found on it are visited in the same round.
     Descend,
 }
 
@@ -45,8 +45,8 @@ pub enum SelectiveGroups {
 pub struct Options {
     /// The policy.
     pub policy: Policy,
-    /// Length of a round for `fixed`, `frequency` and `selective`. For every policy also the time until the first
-    /// revisit of a page that is gone.
+    /// Length of a round for `fixed`, `frequency` and `selective`. With every policy, it is also the time until the
+    /// first revisit of a page that is gone.
     #[serde(with = "aranha_units::duration")]
     pub every: Duration,
     /// Shortest interval between two visits of a page. If a round is shorter than twice this value, the shortest
@@ -64,7 +64,7 @@ pub struct Options {
     pub history_visits: u32,
     /// `frequency`: rounds between visits of a new page (the first `fr_max`, which is 2 in Bouras 5).
     pub initial_rounds: u32,
-    /// `selective`: the pages that are judged by the pages that they link to.
+    /// `selective`: the pages that decide about the pages that they link to.
     pub selective: SelectiveGroups,
     /// `selective`: initial threshold. The pages below an unchanged page are visited if at least this share of them is
     /// expected to have changed.
@@ -74,8 +74,8 @@ pub struct Options {
     /// the next full round (I6).
     #[serde(with = "aranha_units::duration::option")]
     pub quick_every: Option<Duration>,
-    /// `poisson`, `optimal`: assumed time between changes of a page without history. For `optimal` also the longest
-    /// interval between the first two visits.
+    /// `poisson`, `optimal`: assumed time between changes of a page without history. With `optimal`, it is also the
+    /// longest interval between the first two visits.
     #[serde(with = "aranha_units::duration")]
     pub prior_change_interval: Duration,
     /// `poisson`: the next visit is planned for the time at which the page has changed with this probability.

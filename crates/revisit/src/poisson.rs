@@ -2,22 +2,22 @@
 //! shows only whether the page has changed since the last one.
 //!
 //! Changes are modelled as a Poisson process whose rate has a Gamma distribution, the [`Belief`] (two numbers). If a
-//! visit finds no change after t days, the likelihood is exp(-rate * t) and the posterior is again a Gamma distribution.
-//! If a visit finds a change, the likelihood is 1 - exp(-rate * t), and the posterior is a difference of two Gamma
-//! densities. It is replaced by the Gamma distribution with the same mean and variance, which have closed forms
-//! (assumed density filtering). If the server gives the time of the last change, `age` days ago, the likelihood is
-//! `rate * exp(-rate * age)`.
+//! visit finds no change after t days, the likelihood is exp(-rate * t) and the posterior is again a Gamma
+//! distribution. If a visit finds a change, the likelihood is 1 - exp(-rate * t), and the posterior is a difference of
+//! two Gamma densities. This posterior is replaced by the Gamma distribution with the same mean and variance (assumed
+//! density filtering). Both have closed forms. If the server gives the time of the last change, `age` days ago, the
+//! likelihood is `rate * exp(-rate * age)`.
 //!
 //! The naive estimate, changes per visit, never exceeds one change per visit and is biased (Cho and Garcia-Molina,
 //! "Estimating frequency of change", 2003). A maximum likelihood estimate would need all past intervals and iteration.
 
 /// The prior has the weight of this many observed changes. It is small, because rates differ by orders of magnitude.
 const PRIOR_SHAPE: f64 = 0.5;
-/// Evidence is limited to this many changes. Older evidence fades, because rates change over time.
+/// The shape is limited to this many observed changes, so that older observations lose weight. Rates change over time.
 const MAX_SHAPE: f64 = 60.0;
-/// Evidence is limited to this many days of observation.
+/// The exposure is limited to this many days of observation.
 const MAX_EXPOSURE: f64 = 1000.0;
-/// One second in days. Shorter intervals between visits are taken as this long.
+/// One second in days. Shorter intervals between visits count as one second.
 const MIN_DAYS: f64 = 1.0 / 86_400.0;
 
 /// Gamma distribution of a page's rate of change, per day.

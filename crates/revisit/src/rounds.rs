@@ -1,7 +1,7 @@
 //! Rounds of fixed length, and the time of a page within a round.
 //!
-//! Visit times change from round to round (F12; Bouras 3.1 and 5). The position of a page in its round is a hash of its
-//! key and the round number instead of a random number, so that every node computes the same time, also after a
+//! Visit times change from round to round (F12; Bouras 3.1 and 5). The position of a page in its round is computed from
+//! a hash of its key and of the round number. It is not random, so every node computes the same time, also after a
 //! restart.
 
 /// A number in `[0, 1)`, computed from the key of a page and the number of a round or visit.
@@ -47,8 +47,8 @@ impl Rounds {
         at.div_euclid(self.length)
     }
 
-    /// Visit time of the page `key` in round `number`. It is in the first part of the round: `spread` is the length of
-    /// that part as a share of the round.
+    /// Visit time of the page `key` in round `number`. The time is in the first part of the round. `spread` is the
+    /// length of that part as a share of the round.
     pub(crate) fn time_in_round(self, number: i64, key: u64) -> i64 {
         let moved = unit_hash(key, number as u64) * self.spread * self.length as f64;
         number

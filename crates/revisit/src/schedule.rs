@@ -14,10 +14,11 @@ use crate::{
     rounds::{self, Rounds},
 };
 
-/// At the first visit, a `Last-Modified` younger than this many days is ignored: it may be the time of the response.
+/// At the first visit, a `Last-Modified` younger than this many days is ignored, because it may be the time of the
+/// response.
 const MIN_AGE_DAYS: f64 = 1.0;
-/// At a later visit, a `Last-Modified` is ignored if its age is less than this share of the time since the previous visit:
-/// it may be the time of the response.
+/// At a later visit, a `Last-Modified` is ignored if its age is less than this share of the time since the previous
+/// visit. It may be the time of the response.
 const MIN_AGE_SHARE: f64 = 0.05;
 
 /// Computes the time of the next visit.
@@ -30,7 +31,7 @@ pub struct Schedule {
     market: Option<Market>,
 }
 
-/// Selects the pages that a crawl revisits before they are due: those that meet both conditions.
+/// Selects the pages that a crawl revisits before they are due. A page must meet both conditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EarlyVisits {
     /// The page is due at this time or before, unix milliseconds.
@@ -41,7 +42,8 @@ pub struct EarlyVisits {
 }
 
 impl Schedule {
-    /// Values out of range are clamped: a round lasts at least a millisecond, a share is between 0 and 1.
+    /// Values out of range are clamped. For example, a round lasts at least a millisecond, and a share is between 0 and
+    /// 1.
     pub fn new(options: &Options) -> Self {
         Schedule {
             rounds: Rounds::new(options.every, options.spread),
@@ -85,7 +87,7 @@ impl Schedule {
                 let wait = wait.min(days(self.longest(visit.pace)));
                 self.plan_in_days(wait, history, visit)
             }
-            // With `descend` a page is judged in every round, and passed over if its turn has not come.
+            // With `descend`, every round asks whether a page is visited. The page is skipped if its turn has not come.
             (Policy::Selective, _) if self.groups() == SelectiveGroups::Descend => {
                 self.plan_in_rounds(1, visit)
             }
@@ -168,8 +170,8 @@ impl Schedule {
         })
     }
 
-    /// `fixed`, `frequency`: counts a visited page of a site, to learn whether the site is fast. Returns false if there
-    /// are no quick rounds, so that nothing is to be learnt.
+    /// `fixed`, `frequency`: counts a visited page of a site, to learn whether the site is fast. Returns false, without
+    /// counting, if quick rounds are not configured.
     pub fn count_visit(&self, site: &mut GroupHistory, seen: PageState, at: i64) -> bool {
         let has_rounds = matches!(self.options.policy, Policy::Fixed | Policy::Frequency);
         if !has_rounds || self.quick.is_none() {
@@ -198,9 +200,9 @@ impl Schedule {
         self.market.as_ref().map(Market::census).unwrap_or_default()
     }
 
-    /// `optimal`: restores the census after a restart, before the first plan. If neither this nor
-    /// [`Schedule::count_known`] for every page is called, the whole budget is spent on the few pages visited since the
-    /// restart.
+    /// `optimal`: restores the census after a restart, before the first plan. The alternative is to call
+    /// [`Schedule::count_known`] for every page. Without either, the whole budget is spent on the few pages visited
+    /// since the restart.
     pub fn restore(&self, census: &Census) {
         if let Some(market) = &self.market {
             market.restore(census);
@@ -214,8 +216,8 @@ impl Schedule {
         }
     }
 
-    /// `optimal`: the price. One more request a day for a page is worth it if it increases importance times freshness
-    /// by at least this much.
+    /// `optimal`: the price. A page gets one more request a day if this increases its importance times freshness by at
+    /// least the price.
     pub fn price(&self) -> f64 {
         self.market.as_ref().map_or(0.0, Market::price)
     }
@@ -270,8 +272,8 @@ impl Schedule {
         }
     }
 
-    /// Plans the next visit of a page that is gone. The interval doubles at each visit; after `max_gone` visits the
-    /// page is not visited again.
+    /// Plans the next visit of a page that is gone. The interval doubles at each visit. After `max_gone` visits in a
+    /// row that found the page gone, it is not visited again.
     fn plan_gone(&self, history: &mut History, visit: &PageVisit) -> Option<i64> {
         history.gone = history.gone.saturating_add(1);
         if let Some(market) = &self.market {
@@ -286,7 +288,8 @@ impl Schedule {
         Some(due.max(visit.at + self.min_gap_ms()))
     }
 
-    /// Plans the next visit `level` rounds later, or in the next quick round if the page changed and its site is fast.
+    /// Plans the next visit `level` rounds later. If the page changed and its site is fast, plans it in the next quick
+    /// round instead.
     fn plan_in_rounds(&self, level: u32, visit: &PageVisit) -> i64 {
         let rounds = level.min(self.in_rounds(self.longest(visit.pace)));
         let due = self.rounds.time_in_round(
@@ -302,8 +305,8 @@ impl Schedule {
         due.max(visit.at + self.min_gap_ms())
     }
 
-    /// Shortest time between two visits that are planned in rounds: `min_interval`, but at most half of the shortest
-    /// round.
+    /// Shortest time between two visits that are planned in rounds. This is `min_interval`, or half of the shortest
+    /// round if that is less.
     fn min_gap_ms(&self) -> i64 {
         let shortest = self.quick.map_or(i64::MAX, Rounds::length);
         let shortest = self.rounds.length().min(shortest);

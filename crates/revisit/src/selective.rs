@@ -5,21 +5,22 @@
 //! its inner pages, and the head is its entry page. With `all_pages` and `descend` every page is the head of the pages
 //! that were first found on it (`site_history.rs`).
 //!
-//! `entry_pages`, `all_pages`: if the head changed, the group is visited. If it did not change or was skipped, the group
-//! is visited only when the expected share of changed pages reaches a threshold, 40% at first. Bouras looks up the changed
-//! pages in a database. Here the expected share is computed from the share of pages that changed per round in past
-//! rounds. One page in eight is visited in every round, always the same pages, so that the observed share stays current.
-//! After each full visit (a round in which the whole group was visited), the threshold moves towards the share of pages
-//! that had changed.
+//! With `entry_pages` and `all_pages`, the group is visited if the head changed. If the head did not change or was
+//! skipped, the group is visited only when the expected share of changed pages is unknown or reaches a threshold, which
+//! is 40% at first. Bouras looks up the changed pages in a database. Here the expected share is computed from the
+//! average share of pages that changed in a round. One page in eight is visited in every round, always the same pages,
+//! so that the observed share stays current. After each full visit (a round in which the whole group was visited), the
+//! threshold moves towards the share of pages that had changed.
 //!
-//! `descend`: each page is visited when its own turn comes, as with `frequency`. If the head was visited and had not
-//! changed, its group is visited in the same round. If the head had changed, its group waits for the turns of its pages.
+//! With `descend`, each page is visited when its own turn comes, as with `frequency`. If the head was visited and had
+//! not changed, its group is visited in the same round. If the head had changed, each page of the group waits for its
+//! own turn.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{PageState, rounds};
 
-/// One page in this many is visited in every round.
+/// Of this many pages, one is visited in every round, as a sample.
 const SAMPLE_INTERVAL: u64 = 8;
 /// Lowest and highest value of the threshold.
 const THRESHOLD_RANGE: (f32, f32) = (0.1, 0.7);
@@ -30,13 +31,13 @@ const DECAY: f32 = 0.85;
 /// A site is fast if more than this share of its pages changes in a round.
 const FAST_SHARE: f32 = 0.5;
 
-/// Whether a group is followed after its head was visited or skipped.
+/// The rule by which a group is followed (visited) after its head was visited or skipped.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Follow {
-    /// If the head changed, or if this share of the group is expected to have changed. The share is the initial
-    /// threshold.
+    /// The group is followed if the head changed, or if the expected share of changed pages reaches the threshold. The
+    /// value is the initial threshold.
     Changed(f32),
-    /// If the head was visited and had not changed.
+    /// The group is followed if the head was visited and had not changed.
     Unchanged,
 }
 
@@ -62,7 +63,8 @@ pub struct GroupHistory {
 }
 
 impl GroupHistory {
-    /// Counts a page of the group visited in this round. `New` and `Failed` do not count; `Gone` counts as a change.
+    /// Counts a page of the group that was visited in this round. `New` and `Failed` do not count; `Gone` counts as a
+    /// change.
     pub fn count_page(&mut self, seen: PageState) {
         match seen {
             PageState::New | PageState::Failed => {}
@@ -74,9 +76,9 @@ impl GroupHistory {
         }
     }
 
-    /// Share of the pages that change from one round to the next; `None` before the first observation. Half a
-    /// page is added to the changed pages and half a page to the unchanged ones, because a share of exactly 0 or 1
-    /// would give the same expected share after any number of rounds.
+    /// Share of the pages that change from one round to the next; `None` before the first observation. Half a page is
+    /// added to the changed pages, and half a page to the unchanged pages. Without this, the share could be exactly 0
+    /// or 1, and the expected share would then be the same after any number of rounds.
     pub fn share(&self) -> Option<f32> {
         (self.weight > 0.0).then(|| (self.share * self.weight + 0.5) / (self.weight + 1.0))
     }
@@ -106,15 +108,15 @@ impl GroupHistory {
         self.round
     }
 
-    /// Starts round `number`. If it has been started already, only adds another visit of a head to it. `head` is the
-    /// state of the head, or `None` if it was skipped or is not visited yet.
+    /// Starts round `number`. If that round has started already, only adds another visit of a head to it. `head` is the
+    /// state of the head, or `None` if the head was skipped or is not visited yet.
     pub(crate) fn open(&mut self, number: u32, head: Option<PageState>, follow: Follow) {
         let round = number.saturating_add(1);
         if round != self.round {
             self.close(follow);
             self.round = round;
             let waited = match (follow, self.descended) {
-                // Pages have their own turns, so the time since the group was last followed says nothing about them.
+                // Each page has its own turn, so the time since the group was last followed does not matter.
                 (Follow::Unchanged, _) | (_, 0) => 1,
                 (Follow::Changed(_), last) => round.saturating_sub(last).max(1),
             };
@@ -132,7 +134,8 @@ impl GroupHistory {
         }
     }
 
-    /// Counts a visited page of round `number` while another policy is in force, one that visits all pages that are due.
+    /// Counts a visited page of round `number` under a policy other than `selective`, which visits all pages that are
+    /// due.
     pub(crate) fn count_visit(&mut self, number: u32, seen: PageState, first: f32) {
         let round = number.saturating_add(1);
         if round != self.round {

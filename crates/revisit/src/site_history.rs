@@ -16,7 +16,7 @@ use crate::{
 
 /// Maximum number of heads that are stored for a site. A head takes 40 bytes in memory and about 31 in the frontier.
 const MAX_HEADS: usize = 512;
-/// A head whose group had no round for this many rounds may be replaced by another one.
+/// A head may be replaced by another one if its group had no round for more than this many rounds.
 const STALE_ROUNDS: u32 = 64;
 
 /// Stored state of one site between rounds.
@@ -41,7 +41,7 @@ pub struct PagePlace {
     pub head: Option<u64>,
 }
 
-/// Changes of a [`SiteHistory`] by one page.
+/// The changes that one page makes to a [`SiteHistory`].
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct SiteUpdate {
     /// The new history of the group of all inner pages.
@@ -55,8 +55,9 @@ pub struct SiteUpdate {
 }
 
 impl SiteUpdate {
-    /// The share of the pages below the page that change from one round to the next: of the pages found on it, or of all
-    /// inner pages if it is an entry page and `revisit.selective` is `entry_pages`. `None` if the share is unknown.
+    /// Of the pages below this page, the share that changes from one round to the next. The pages below a page are
+    /// those first found on it. With `revisit.selective = "entry_pages"`, the pages below an entry page are all inner
+    /// pages. `None` if the share is unknown.
     pub fn share(&self) -> Option<f32> {
         self.share
     }
@@ -99,14 +100,14 @@ impl Heads {
         }
     }
 
-    /// The position of the head whose group has waited longest for a round, if that may be replaced.
+    /// The position of the head whose group has waited longest for a round, if this head may be replaced.
     fn stale(&self, round: u32) -> Option<usize> {
         let rounds = self.0.iter().map(|(_, group)| group.current_round());
         let (index, oldest) = rounds.enumerate().min_by_key(|(_, round)| *round)?;
         (oldest.saturating_add(STALE_ROUNDS) < round).then_some(index)
     }
 
-    /// Stores the group of a head. Returns false if that changes nothing.
+    /// Stores the group of a head. Returns false if the same group was stored already.
     fn set(&mut self, key: u64, group: GroupHistory) -> bool {
         match self.0.binary_search_by_key(&key, |(key, _)| *key) {
             Ok(index) if self.0[index].1 == group => return false,
@@ -126,8 +127,9 @@ impl Heads {
 }
 
 impl Schedule {
-    /// `selective`: decides whether a page that is due is visited in this round, and begins the round of its groups. True
-    /// for every other policy. If false, the page is due again at [`Schedule::in_next_round`].
+    /// `selective`: decides whether a page that is due is visited in this round, and begins the round of its groups.
+    /// With the other policies the page is always visited. If false, the page is due again at
+    /// [`Schedule::in_next_round`].
     pub fn judge(
         &self,
         site: &SiteHistory,
@@ -157,7 +159,7 @@ impl Schedule {
         (visited || self.is_overdue(history, pace, at), update)
     }
 
-    /// `selective`: adds a visit of a page to the histories of its groups. With the other policies, see
+    /// `selective`: adds a visit of a page to the histories of its groups. The other policies use
     /// [`Schedule::count_visit`].
     pub fn observe(
         &self,

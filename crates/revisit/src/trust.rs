@@ -24,8 +24,8 @@ pub struct Trust {
 }
 
 impl Trust {
-    /// Records a visit of a page. `claimed` says whether the source had claimed a change since the previous visit, and
-    /// `changed` whether the page had changed. A visit without a claim is not counted.
+    /// Records a visit of a page. `claimed` says whether the source claimed a change since the previous visit, and
+    /// `changed` says whether the page had changed. A visit without a claim is not counted.
     pub fn learn(&mut self, claimed: bool, changed: bool) {
         if !claimed {
             return;

@@ -13,8 +13,8 @@ pub enum Access {
 
 /// Interprets the status of robots.txt after at most five redirects. `None` means that there was no response.
 ///
-/// 429 denies everything although it is a 4xx status, because it means "try later", not "there is no file". The RFC
-/// permits a crawler to access the site after a 4xx but does not require it.
+/// 429 is a 4xx status, but it denies everything, because it means "try later" and not "there is no file". After a 4xx
+/// status, the RFC permits a crawler to access the site but does not require it.
 pub fn access(status: Option<u16>) -> Access {
     match status {
         Some(200..=299) => Access::Use,

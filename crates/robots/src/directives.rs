@@ -1,6 +1,6 @@
 //! Directives of a single page: the robots meta tag and the `X-Robots-Tag` header (R2; Viuva Negra 5.4, `CoBWeb` 2.4).
 //!
-//! `nofollow` is obeyed; the other directives are only recorded. Tag and header can be addressed to a single agent: the
+//! `nofollow` is obeyed. The other directives are only recorded. Tag and header can be addressed to a single agent: the
 //! meta tag by its name (`<meta name="googlebot" …>`), the header by a prefix (`googlebot: noindex`). Directives with
 //! values (`unavailable_after: …`, `max-snippet:20`) are ignored. A date in such a value contains commas and colons,
 //! and the text before a colon must not be read as an agent name.
@@ -30,7 +30,7 @@ const WITH_VALUE: [&str; 5] = [
 ];
 
 impl Directives {
-    /// Reads `<meta name=… content=…>`. Tags with a name other than `robots`, `*` or `product` are ignored.
+    /// Reads `<meta name=… content=…>`. A tag is ignored unless its name is `robots`, `*` or the value of `product`.
     pub fn meta(name: &str, content: &str, product: &str) -> Directives {
         if concerns(name.trim(), product) {
             read(content)

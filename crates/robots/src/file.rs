@@ -2,9 +2,9 @@
 //!
 //! `User-agent` lines start a group, and the `Allow` and `Disallow` lines below belong to it. The first `User-agent`
 //! line after a rule starts the next group. Blank lines, `Crawl-delay`, `Sitemap` and unknown records do not end a
-//! group (2.2.4). Agents that are separated only by a `Crawl-delay` therefore share one group; a remark reports this.
-//! `Crawl-delay` is not part of the RFC. It applies to the agents directly above it, or to all agents if it precedes
-//! every agent.
+//! group (2.2.4). Agents that are separated only by a `Crawl-delay` therefore share one group, and a remark reports
+//! this. `Crawl-delay` is not part of the RFC. It applies to the agents directly above it, or to all agents if it
+//! precedes every agent.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -36,7 +36,7 @@ pub struct Robots {
 struct AgentGroup {
     agents: Vec<Agent>,
     rules: Vec<Rule>,
-    /// The longest delay of each part of the group. An agent after a `Crawl-delay` starts the next part. Never empty.
+    /// The longest delay of each part of the group. A part ends when an agent follows a `Crawl-delay`. Never empty.
     delays: Vec<Option<Duration>>,
     /// Whether the group has an `Allow` or `Disallow` line, even one without a value. If so, the next agent starts a
     /// new group.

@@ -2,7 +2,7 @@
 //!
 //! A visit fetches `/robots.txt` first. [`access()`] interprets the status, [`Robots::parse`] reads the body,
 //! [`Robots::agent`] compiles the rules of one agent, and [`RobotsRules::judge`] decides for every URL of the visit and
-//! names the deciding line. [`Directives`] are what a single page asks of crawlers (`noindex`, `nofollow`).
+//! names the deciding line. [`Directives`] are the requests of a single page to crawlers (`noindex`, `nofollow`).
 //!
 //! Invariants:
 //! - **Parsing never fails.** 64% of the files on the web violate the syntax (Viuva Negra 5.4). A faulty line is obeyed
@@ -11,8 +11,8 @@
 //! - **Ambiguities are resolved in the site's favour.** If a faulty line has two possible meanings, the stricter one is
 //!   used.
 //!
-//! The rules are those of RFC 9309 and, where it is silent, Google's published behaviour.
-//! Read first: [`mod@file`], then `pattern.rs`.
+//! The rules are those of RFC 9309. Where the RFC has no rule, Google's published behaviour is followed. Read first:
+//! [`mod@file`], then `pattern.rs`.
 //!
 //! ```
 //! use aranha_robots::Robots;

@@ -3,7 +3,7 @@
 //! It tolerates the errors that are frequent on the web (Viuva Negra 5.4, and Google's reports): missing colons, spaces
 //! inside field names, common misspellings of `Disallow`.
 
-/// A parsed line. Values are trimmed and without comments.
+/// A parsed line. Its value has neither surrounding white space nor a comment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum RobotsLine<'a> {
     /// Empty, or only a comment.

@@ -1,7 +1,7 @@
 //! The compiled rules of one agent. Every URL of a visit is checked here.
 //!
-//! The longest matching pattern wins; among patterns of equal length `Allow` wins (RFC 9309, 2.2.2). Rules are sorted
-//! in that order, so the first match decides.
+//! The longest matching pattern decides. If an `Allow` and a `Disallow` pattern have the same length, `Allow` decides
+//! (RFC 9309, 2.2.2). Rules are sorted in that order, so the first match decides.
 
 use std::cmp::Reverse;
 use std::fmt;

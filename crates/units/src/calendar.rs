@@ -98,8 +98,8 @@ pub fn in_range(time_ms: i64) -> i64 {
     }
 }
 
-/// Days from 1970-01-01 to a date. The month must be in 1..=12. A day beyond the end of the month is taken as a day of
-/// the next month; call [`is_date`] first to reject such dates.
+/// Days from 1970-01-01 to a date. The month must be in 1..=12. A day beyond the end of the month counts as a day of
+/// the next month. Call [`is_date`] first to reject such dates.
 pub fn days_since_epoch(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;

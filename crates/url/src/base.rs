@@ -32,8 +32,8 @@ pub struct Base {
 pub(crate) struct PlainBase {
     /// The whole URL without fragment.
     pub(crate) text: String,
-    /// Offsets into `text`, computed as if folding of `www.` were on. If it is off, the canonicaliser moves the start
-    /// of the site name back to the start of the host.
+    /// Offsets into `text`, computed as if folding of `www.` were on. If folding is off, the canonicaliser moves the
+    /// start of the site name back to the start of the host.
     pub(crate) offsets: PartOffsets,
     /// End of the path, before the query.
     pub(crate) path_end: usize,
@@ -90,8 +90,8 @@ impl Base {
     }
 
     /// The part of the base that the target of a link depends on: the directory of the page, its origin, or the empty
-    /// string. Bases that share this part give the same URL for the link. `None` if it is not certain which part that
-    /// is. `colon` says whether the link contains a colon.
+    /// string. Bases that share this part give the same URL for the link. `None` if the part cannot be determined with
+    /// certainty. `colon` says whether the link contains a colon.
     pub fn part(&self, href: &str, colon: bool) -> Option<&str> {
         debug_assert_eq!(colon, href.contains(':'));
         if self.query_encoding(href).is_some() {
@@ -187,7 +187,7 @@ impl PlainBase {
         let start = offsets.scheme.authority_start();
         offsets.site = start as u32 + site::folded(&text[start..offsets.host_end as usize]);
         let rest = &text[offsets.path as usize..];
-        // A stored path may predate the current rules; if it is not canonical, the parser is used.
+        // A stored path may be older than the current rules. If it is not canonical, the parser is used.
         if !percent::is_normal(rest) || rest.contains("/.") {
             return None;
         }

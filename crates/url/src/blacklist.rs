@@ -15,10 +15,11 @@
 //! ```
 //!
 //! Each of these entries is also a valid test in a filter expression, so that a black list and `reject` share one
-//! syntax. A filter in a black list cannot test depth, media type or size, because these are not known for every URL.
+//! syntax. A filter in a black list cannot test depth, media type, size or language, because these are not known for
+//! every URL.
 //!
-//! A list may contain many domains and address ranges. A domain is checked with one or two hash look-ups per label, an
-//! address with one look-up for each prefix length (such as `/24`) that occurs in the list.
+//! A list may contain many domains and address ranges. Checking a domain takes one or two hash look-ups per label.
+//! Checking an address takes one look-up for each prefix length (such as `/24`) that occurs in the list.
 
 use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
@@ -387,7 +388,7 @@ pub fn entry_of(line: &str) -> &str {
     without_comment(line.trim_start_matches('\u{feff}')).trim()
 }
 
-/// Removes the comment of a line. A `#` starts a comment at the start of the line or after a space; inside a URL it
+/// Removes the comment of a line. At the start of the line or after a space, a `#` starts a comment. Inside a URL, it
 /// starts the fragment.
 fn without_comment(line: &str) -> &str {
     let comment = line.match_indices('#').find(|(at, _)| {

@@ -11,8 +11,9 @@
 //!    link, and they must not appear in logs and archives.
 //! 3. Percent-encoding in path and query is normalised (`percent.rs`). The final dot of a host and an empty query are
 //!    removed.
-//! 4. The optional [`UrlRules`] follow in this order: sessions and tracking, listings, index names, then the limits on repetition
-//!    and length. In this order the result is a fixed point: no rule produces text that an earlier rule would change.
+//! 4. The optional [`UrlRules`] follow in this order: sessions and tracking, listings, index names, then the limits on
+//!    repetition and length. With this order, no rule produces text that an earlier rule would change. So the result is
+//!    a fixed point.
 //!
 //! The tests in `canonicaliser/tests.rs` check all rules together.
 

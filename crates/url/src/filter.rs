@@ -20,8 +20,8 @@
 //!
 //! `type`, `size` and `language` are known only after a fetch: [`Filter::matches_response`] tests them, [`Filter::matches`] does not.
 //!
-//! `not` binds tighter than `and`, `and` tighter than `or`. Values with spaces or quotes are written in `"…"`.
-//! `parse.rs` parses expressions at start-up. Matching does not allocate.
+//! `not` binds tighter than `and`, and `and` binds tighter than `or`. Values with spaces or quotes are written in
+//! `"…"`. `parse.rs` parses expressions at start-up. Matching does not allocate.
 
 mod hint;
 mod parse;
@@ -128,7 +128,7 @@ impl Filter {
         })
     }
 
-    /// Whether the URL, found at this depth, satisfies the expression. The tests `type`, `size` and `language` are
+    /// Whether the URL, found at this depth, satisfies the expression. The tests `type`, `size` and `language` count as
     /// false.
     pub fn matches(&self, url: &CanonUrl, depth: u16) -> bool {
         self.root.holds(Subject {

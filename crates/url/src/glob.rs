@@ -1,5 +1,5 @@
-//! Patterns in which `*` matches any characters. After a mismatch only the last `*` before it is tried with more
-//! characters, so the time is at most proportional to the length of the pattern times the length of the text.
+//! Patterns in which `*` matches any characters. After a mismatch, only the last `*` before the mismatch is tried with
+//! more characters. So the time is at most proportional to the length of the pattern times the length of the text.
 
 /// Whether the pattern matches the whole text.
 pub(crate) fn matches(pattern: &str, text: &str) -> bool {

@@ -2,15 +2,15 @@
 //! longer with every link followed (`/a/b/b/b/…` or `/a/b/a/b/a/b/…`).
 //!
 //! A component may occur at most `limit` times in a row, and at most `limit` * [`TOTAL_FACTOR`] times in the whole
-//! path. Legitimate paths such as source trees repeat a name a few times (`src/main/java/main`); traps repeat it
-//! without limit. The number of slashes in a path is limited too, because a server can make directories of any depth with
-//! names that differ.
+//! path. Legitimate paths such as source trees repeat a name a few times (`src/main/java/main`). Traps repeat a name
+//! without limit. The number of slashes in a path is limited too, because a server can nest directories with different
+//! names to any depth.
 
-/// In the whole path, a component may occur this many times as often as it may occur in a row.
+/// A component may occur `limit` times in a row, and `limit` times this factor in the whole path.
 const TOTAL_FACTOR: usize = 3;
 
-/// In paths of up to this many components, every component is compared with every other. The components of longer paths
-/// are sorted instead.
+/// If a path has at most this many components, every component is compared with every other. The components of longer
+/// paths are sorted instead.
 const MAX_PAIRWISE: usize = 24;
 
 /// A component that occurs too often in the path (without query); always `None` if `limit` is 0.

@@ -107,9 +107,9 @@ fn check_host(host: &str) -> Result<(), Rejected> {
     Ok(())
 }
 
-/// Whether the host certainly needs no parser. Its labels then have at most 63 lower-case letters, digits and hyphens, and
-/// do not begin with a hyphen. No label has `--` after two characters (`xn--`). The last label begins with a letter, so
-/// that the host is no IP address. The parser may leave other hosts unchanged, too.
+/// Whether the parser would certainly not change the host. True only if each label has at most 63 lower-case letters,
+/// digits and hyphens, does not begin with a hyphen, and does not have `--` after two characters (`xn--`). The last
+/// label must begin with a letter, so that the host is no IP address. The parser leaves some other hosts unchanged too.
 pub(crate) fn is_plain_host(host: &[u8]) -> bool {
     if host.is_empty() || host.len() > MAX_HOST_LENGTH {
         return false;

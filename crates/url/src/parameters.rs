@@ -2,16 +2,16 @@
 //! and tracking parameters. Session identifiers occur in the query (`?a=1&PHPSESSID=…`), in path parameters
 //! (`;jsessionid=…`) and as path segments of ASP.NET (`/(S(…))/`). Tracking parameters (`?utm_source=…`) occur in the query.
 //!
-//! A parameter without `=` is kept, and so is a parameter whose value is shorter than the configured minimum. Some
-//! sites use the name `sid` for article numbers (`article.php?sid=123`), and removing these would merge all articles
-//! into one URL.
+//! A parameter is kept if it has no `=`, or if its value is shorter than the configured minimum. For example, some
+//! sites use the name `sid` for article numbers (`article.php?sid=123`). If these were removed, all articles would have
+//! one URL.
 
 /// Compiled parameter names.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ParameterNames {
     names: Vec<ParameterName>,
     /// Indexed by the last five bits of the first letter of a name. Bit n is set if some entry matches names of n bytes
-    /// that start with this letter. This test alone excludes most parameters.
+    /// that start with this letter. A look-up in this table excludes most parameters.
     lengths: [u64; 32],
 }
 
@@ -20,8 +20,8 @@ struct ParameterName {
     text: String,
     /// True for an entry such as `aspsessionid*`: every name that starts with `text` matches.
     open: bool,
-    /// Minimum length of the value, which must consist of letters and digits or be a UUID; 0 = any value. It is 16 for
-    /// the entry `sid=16`.
+    /// Minimum length of the value; 16 for the entry `sid=16`. The value must consist of letters and digits, or be a
+    /// UUID. 0 = any value.
     value: usize,
 }
 
@@ -114,7 +114,7 @@ impl ParameterNames {
     }
 
     /// Appends a segment without its session parameters. If only a dot segment would be left, appends the whole
-    /// segment, because `..;sid=…` is a name, but `..` is the parent directory.
+    /// segment. The reason is that `..;sid=…` is a name, but `..` is the parent directory.
     fn push_segment(&self, kept: &mut String, segment: &str) {
         let start = kept.len();
         for (index, parameter) in segment.split(';').enumerate() {

@@ -29,9 +29,9 @@ pub(crate) fn normalise_into(out: &mut String, text: &str) {
     out.push_str(rest);
 }
 
-/// Whether this byte, appended to a stray `%` and the text after it, could be read as part of a triplet. The later
-/// removal of session identifiers cannot form a triplet, because session identifiers start and end at characters that
-/// are not hexadecimal digits.
+/// Whether this byte could become part of a triplet when it is appended to `stray`, a stray `%` with the text after it.
+/// The later removal of session identifiers cannot form a triplet, because session identifiers start and end at
+/// characters that are not hexadecimal digits.
 fn completes(stray: &[u8], byte: u8) -> bool {
     byte.is_ascii_hexdigit()
         && match stray {

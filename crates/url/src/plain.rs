@@ -2,8 +2,8 @@
 //! needed.
 //!
 //! A link is plain if normalisation changes none of its characters (no `%`, no `\`, only ASCII). A plain link may begin
-//! with `./` and `../` that do not remove a drive letter, but has no other dot segments. All other links go through the
-//! parser. **Both paths give the same URL**, which a property test checks.
+//! with `./`, and with `../` that does not remove a drive letter. It has no other dot segments. All other links go
+//! through the parser. **Both paths give the same URL**, which a property test checks.
 
 use crate::base::PlainBase;
 use crate::canonical::{PartOffsets, Scheme};

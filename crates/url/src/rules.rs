@@ -31,8 +31,8 @@ pub struct UrlRules {
     pub trim_listings: bool,
     /// U6: maximum length of a canonical URL in bytes; 0 = no limit.
     pub max_length: usize,
-    /// U6: maximum number of times that a path component may occur in a row. In the whole path it may occur three times
-    /// as often. 0 = no limit.
+    /// U6: maximum number of times that a path component may occur in a row; 0 = no limit. In the whole path it may
+    /// occur three times as often.
     pub max_repeats: usize,
     /// U6: maximum number of slashes in a path; 0 = no limit.
     pub max_slashes: usize,

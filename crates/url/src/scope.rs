@@ -18,7 +18,7 @@ use crate::key::{IdentityBuildHasher, PageKey, SiteKey};
 use crate::origin;
 use crate::site;
 
-/// Which URLs are within reach of the seeds: `--scope page|prefix|host|domain|any`.
+/// The part of the web that is within reach of the seeds: `--scope page|prefix|host|domain|any`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reach {
@@ -219,7 +219,7 @@ impl Scope {
         }
     }
 
-    /// Sets the maximum depth of a site, instead of the one of the crawl.
+    /// Sets the maximum depth of a site, which replaces the maximum depth of the crawl.
     pub fn set_site_depth(&mut self, site: SiteKey, limit: u16) {
         self.site_depths.insert(site, limit);
     }

@@ -346,8 +346,8 @@ fn strip_cold_fusion(query: &mut Vec<u8>) {
     let value_end =
         |from: usize| memchr::memchr(b'&', &query[from..]).map_or(query.len(), |at| from + at);
     // The search goes backwards, from the last `cfid=` to the first. Each value ends at the next `&`. If another
-    // `cfid=` comes before that `&`, both values end at the same position, which is already known. The bytes after the
-    // other `cfid=` are therefore not searched again, and the time is linear.
+    // `cfid=` comes before that `&`, both values end at the same position. That position is already known, so the bytes
+    // after the other `cfid=` are not searched again, and the time is linear.
     let (mut behind, mut behind_end) = (query.len(), query.len());
     let found = memchr::memmem::rfind_iter(query, FIRST).find_map(|start| {
         let first = start + FIRST.len();

@@ -25,8 +25,8 @@ pub struct Exchange {
     pub response: Bytes,
     /// The whole body, if it is too large for memory.
     pub large: Option<Box<LargeBody>>,
-    /// The same bytes as `response`, followed by `\r\n\r\n`, the end of a WARC record. Set if the fetcher has all of
-    /// them in one buffer; then a large response is compressed without being copied.
+    /// The same bytes as `response`, followed by `\r\n\r\n`, the end of a WARC record. Set if the fetcher has all these
+    /// bytes in one buffer, so that a large response can be compressed without being copied.
     pub with_record_end: Option<Bytes>,
     /// Length of the head in `response`, including the empty line.
     pub head_length: usize,

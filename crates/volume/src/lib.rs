@@ -14,7 +14,7 @@
 //! [`ArchiveReader`] reads records, also while a crawl writes. [`check`] verifies a whole archive.
 //!
 //! Invariants:
-//! - A file under `archive/` without the suffix `.open` is complete and never written again.
+//! - A volume without the suffix `.open` is complete. Only `aranha forget` changes it.
 //! - One record is one gzip member or zstd frame. The records of an exchange are adjacent, and the response or revisit
 //!   record is the first of them.
 //! - A revisit record refers to a response that comes earlier in the same file, or to a response in another file that

@@ -19,8 +19,8 @@ pub struct Options {
     #[serde(skip)]
     pub node: u32,
     /// Where volumes go: absolute paths of local folders, and addresses of object stores
-    /// (`s3://BUCKET/PREFIX?endpoint=URL&region=NAME`). Without a local folder, volumes are written to `archive/`. The
-    /// first store that works gets a copy of every closed volume.
+    /// (`s3://BUCKET/PREFIX?endpoint=URL&region=NAME`). Without a local folder, volumes are written to `archive/`.
+    /// Every closed volume is copied to the first store that works.
     pub stores: Vec<String>,
     /// Whether the local file of a volume is kept when an object store has confirmed its copy.
     pub keep_local: bool,

@@ -60,8 +60,8 @@ pub fn missing_files(dir: &Path) -> Result<MissingFiles, VolumeError> {
     Ok(missing)
 }
 
-/// Writes the indexes of closed volumes anew where they are missing or wrong, and the digest segments if there are none.
-/// Returns the paths of the indexes that were written. The archive must not be open for writing.
+/// Rewrites each index of a closed volume that is missing or wrong, and the digest segments if there are none. Returns
+/// the paths of the indexes that were written. The archive must not be open for writing.
 pub fn rebuild_indexes(dir: &Path, options: &Options) -> Result<Vec<PathBuf>, VolumeError> {
     let (archive, indexes) = (dir.join("archive"), dir.join("indexes"));
     let segments = indexes.join("duplicates");

@@ -1,9 +1,9 @@
 //! Repairs the volumes that a crash left with the suffix `.open`, before new volumes are written. Each is truncated
 //! after its last complete record, indexed and closed.
 //!
-//! No complete record is deleted. After an interrupted write, the incomplete record is the last one. After other
-//! damage, complete records may follow the damaged one. In that case the bytes that are cut off are saved in a separate
-//! file with the suffix `.damaged`. The suffix of a volume without any complete record is changed to `.damaged`.
+//! No complete record is deleted. After an interrupted write, only the last record is incomplete. After other damage,
+//! complete records may follow the damaged record. In that case the bytes that are cut off are saved in a separate file
+//! with the suffix `.damaged`. The suffix of a volume without any complete record is changed to `.damaged`.
 //!
 //! The whole volume is decompressed, which also restores its index. A possible improvement is to store the position of
 //! the last `sync` and begin there.

@@ -170,7 +170,7 @@ impl Checker {
                         (member, length)
                     }
                     Ok(None) => break 'reading,
-                    // The rest of a volume that a store does not deliver cannot be judged.
+                    // If a store does not deliver the rest of a volume, that part cannot be checked.
                     Err(error) if volume.is_remote() && is_read_error(&error) => {
                         return Err(fault(error));
                     }

@@ -1,16 +1,18 @@
 //! The address guard (invariant 3): decides to which addresses a connection may be opened.
 //!
 //! A name on the web can resolve to any address, including the crawler's own machine, its local network, or a cloud
-//! metadata service. The guard checks the *address* of every connection, inside `connect.rs`, so a name, a redirect or
-//! a changed DNS answer cannot bypass it. If an IPv6 address embeds an IPv4 address, the guard checks the IPv4 address.
+//! metadata service. The guard checks the *address* of every connection. The check is inside `connect.rs`, so a name, a
+//! redirect or a changed DNS answer cannot bypass it. If an IPv6 address embeds an IPv4 address, the guard checks the
+//! IPv4 address.
 //!
 //! The refused ranges are those of the IANA special-purpose registries (RFC 6890 and its updates), multicast (RFC 5771,
 //! RFC 4291), NAT64 (RFC 6052, RFC 8215), 6to4 (RFC 3056) and Teredo (RFC 4380). The option `allow_private` allows most
-//! of them. The unspecified address, multicast, broadcast and the addresses on the black list are refused in any case.
+//! of them. Even with this option, the unspecified address, multicast, broadcast and the addresses on the black list
+//! are refused.
 //!
-//! If a proxy resolves a name, aranha may not know the address of the server. The guard then checks the name itself,
-//! and refuses names that no public server has ([`PRIVATE_DOMAINS`], names without a dot). The guard cannot refuse a
-//! public name that the proxy resolves to a private address.
+//! If a proxy resolves a name, aranha may not know the address of the server. The guard then checks the name itself. It
+//! refuses a name that no public server can have: a name without a dot, or below one of the [`PRIVATE_DOMAINS`]. The
+//! guard cannot refuse a public name that the proxy resolves to a private address.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::{PoisonError, RwLock};
@@ -144,8 +146,8 @@ impl AddressGuard {
         }
     }
 
-    /// Returns an error if the name of a host is refused. Used if the address of the host is not known here. An IP
-    /// literal is checked like an address.
+    /// Returns an error if the name of a host is refused. Called if aranha does not know the address of the host. An IP
+    /// literal is checked as an address.
     pub(crate) fn check_name(&self, host: &str) -> Result<(), Failure> {
         if let Some(address) = ip_literal(host) {
             return self.check(address);
@@ -257,8 +259,8 @@ fn embedded_v4(address: Ipv6Addr) -> impl Iterator<Item = (&'static str, Ipv4Add
 mod tests {
     use super::*;
 
-    /// `by_default`: whether the address is refused without `allow_private`. `always`: whether it is refused with
-    /// `allow_private`.
+    /// `by_default` says whether the address is refused without `allow_private`, and `always` whether it is refused
+    /// with `allow_private`.
     fn check(address: &str, by_default: bool, always: bool) {
         let address: IpAddr = address.parse().expect("the address is valid");
         let strict = AddressGuard::new(false, Blacklist::default());

@@ -1,9 +1,9 @@
 //! Opens connections: address guard, TCP, proxy, TLS. No other code opens a socket to the web.
 //!
-//! [`open`] passes the address to the guard, and the same address to the system call that connects or to the SOCKS
-//! proxy (invariant 3). If a proxy resolves the name, the guard checks the name or the addresses that aranha has found
-//! itself ([`check_target`]). The address of a proxy is not checked, because the user configured it. No other code in
-//! this crate creates a [`TcpStream`].
+//! [`open`] passes the same address first to the guard, and then to the system call that connects or to the SOCKS proxy
+//! (invariant 3). If a proxy resolves the name, the guard checks the addresses that aranha has found, or the name if
+//! there are none ([`check_target`]). The address of a proxy is not checked, because the user configured it. No other
+//! code in this crate creates a [`TcpStream`].
 
 use std::{
     io,
@@ -37,8 +37,8 @@ use crate::{
     transport::{SimulatedStream, Transport},
 };
 
-/// A connection on which requests are sent. It ends at one server, which is reached directly or through a proxy, or at
-/// a proxy that reads whole URLs.
+/// A connection for requests. Its other end is a server, which is reached directly or through a proxy, or a proxy that
+/// reads whole URLs.
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) stream: Stream,
@@ -51,7 +51,7 @@ pub(crate) struct Connection {
 /// The other end of a connection.
 #[derive(Debug)]
 enum Peer {
-    /// A server. `address`: `None` if a proxy has resolved its name.
+    /// A server. Its `address` is `None` if a proxy has resolved its name.
     Server {
         origin: String,
         address: Option<IpAddr>,
@@ -126,7 +126,7 @@ pub(crate) fn check_target(
     let literal = ip_literal(request.url.host());
     match literal.or(request.address) {
         Some(address) => guard.check(address),
-        // The pages in a cache were fetched by others, so only an IP literal is checked.
+        // Other clients have fetched the pages in a cache, so only an IP literal is checked.
         None if request.cache.is_some() => Ok(()),
         None => guard.check_name(request.url.host()),
     }
@@ -321,7 +321,7 @@ async fn within<T>(
 const LIMITED_RECV_BUFFER: u32 = 32 << 10;
 
 /// The local address for a connection to `target`, chosen among the configured addresses of the same IP version. A site
-/// always gets the same address. `None`: no address is configured, so the system chooses. `Err`: addresses are
+/// always gets the same address. `None` if no address is configured, so that the system chooses. `Err` if addresses are
 /// configured, but none of this IP version.
 pub(crate) fn choose_source(
     sources: &[IpAddr],
@@ -341,8 +341,8 @@ pub(crate) fn choose_source(
     }
 }
 
-/// Connects from `source`. [`open_tcp`] calls this for servers, and `proxy/dial.rs` for proxies. With a rate limit the
-/// receive buffer is small and fixed, so that the server cannot send much more than is read.
+/// Connects from `source`. [`open_tcp`] calls this for servers, and `proxy/dial.rs` for proxies. With a rate limit, the
+/// receive buffer is small and fixed, so that the server cannot send much more than the fetch has read.
 pub(crate) async fn connect_tcp(
     target: SocketAddr,
     source: Option<IpAddr>,

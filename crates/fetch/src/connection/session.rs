@@ -35,9 +35,9 @@ impl FetchSession {
         self.server.as_ref().and_then(Connection::address)
     }
 
-    /// Removes from the session the connection that can serve this request, and returns it. The caller gives it back with
-    /// [`keep`](Self::keep) after a complete exchange. So the connection of a cancelled exchange, which may still have
-    /// unread bytes, is never reused.
+    /// Removes the kept connection from the session. Returns the connection if it can serve this request, and closes it
+    /// otherwise. After a complete exchange the caller puts the connection back with [`keep`](Self::keep). A cancelled
+    /// exchange may leave unread bytes on its connection, which is therefore never reused.
     pub(crate) fn take(&mut self, request: &FetchRequest<'_>, via: Via<'_>) -> Option<Connection> {
         let mut connection = self.slot(request.cache.is_some()).take()?;
         (connection.can_serve(request, via) && connection.is_idle()).then_some(connection)

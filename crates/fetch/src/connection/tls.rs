@@ -1,9 +1,9 @@
 //! TLS (rustls with ring): offers only HTTP/1.1, resumes sessions, and records certificate errors.
 //!
 //! A page is worth archiving even if the server's certificate has expired, but the archive must record the certificate
-//! error. So the verifier checks the certificate with webpki and stores an error by server name. Unless `verify_tls` is
-//! set, the handshake then continues. Errors are stored by server name rather than by connection, because the server
-//! does not send its certificate again when a session is resumed.
+//! error. So the verifier checks the certificate with webpki and stores the error, if there is one, by server name.
+//! Despite an error, the handshake continues unless `verify_tls` is set. Errors are stored by server name rather than
+//! by connection, because the server does not send its certificate again when a session is resumed.
 
 use std::{
     collections::HashMap,
@@ -29,8 +29,8 @@ use crate::{Failure, FetchSetupError};
 /// of sites that are visited at the same time.
 const CACHED_SERVERS: usize = 8192;
 
-/// Number of session tickets that rustls keeps for each server. The size of the session cache is computed from it,
-/// because rustls measures that size in tickets, not in servers.
+/// Number of session tickets that rustls keeps for each server. It is needed for the size of the session cache, which
+/// rustls measures in tickets, not in servers.
 const TICKETS_PER_SERVER: usize = 8;
 
 /// Maximum number of stored certificate errors. When the map is full, it is cleared.

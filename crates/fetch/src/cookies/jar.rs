@@ -1,9 +1,9 @@
 //! The cookie jar of one site (N12; RFC 6265).
 //!
 //! Cookies are stored with the site and sent with its requests, because many servers put session identifiers into URLs
-//! if the client returns no cookies. The jar holds at most 50 cookies of 4096 bytes each (RFC 6265, 6.1 asks clients to
-//! support at least this), and none for a public suffix. As in RFC 6265bis, `Secure` cookies are only accepted and sent
-//! over https, the name prefixes `__Secure-` and `__Host-` are enforced, and a cookie lives 400 days at most.
+//! if the client returns no cookies. The jar holds at most 50 cookies of 4096 bytes each, the minimum that RFC 6265,
+//! 6.1 asks of clients. It holds no cookie for a public suffix. As in RFC 6265bis, `Secure` cookies are accepted and
+//! sent over https only, the name prefixes `__Secure-` and `__Host-` are enforced, and a cookie lives 400 days at most.
 //! `HttpOnly` and `SameSite` are ignored, because they protect users of browsers from scripts and from other sites.
 
 use std::net::Ipv4Addr;

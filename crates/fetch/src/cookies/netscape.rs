@@ -19,7 +19,7 @@ pub(crate) struct ImportedCookies {
 }
 
 impl ImportedCookies {
-    /// Reads the text of a file. `Err`: the number of the first invalid line.
+    /// Reads the text of a file. The error is the number of the first invalid line.
     pub(crate) fn parse(text: &str) -> Result<ImportedCookies, usize> {
         let mut imported = ImportedCookies::default();
         for (number, line) in text.lines().enumerate() {
@@ -35,8 +35,8 @@ impl ImportedCookies {
         Ok(imported)
     }
 
-    /// Adds the cookies for a URL to the value of a `Cookie` header. A cookie with a name that the header already has
-    /// is left out, because the server has replaced it. `None` if nothing was added.
+    /// Adds the cookies for a URL to the value of a `Cookie` header. A cookie whose name is already in the header is
+    /// left out, because the server has replaced it. `None` if nothing was added.
     pub(crate) fn extend(
         &self,
         header: Option<&str>,

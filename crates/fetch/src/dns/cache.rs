@@ -4,10 +4,10 @@
 //! it becomes the old generation and the previous old generation is dropped. This approximates "least recently used"
 //! without a linked list.
 //!
-//! After an answer expires, it is *stale* for `stale_ms`: it is still returned, while a refresh queries the servers in
-//! the background (RFC 8767, serve-stale; Chakrabarti 2.3.1). If no server answers, the pause until the next refresh
-//! doubles. Any reply from a server replaces the stale answer, including "no such name". An expired failure is not
-//! returned.
+//! After an answer expires, it is *stale* for `stale_ms`. A stale answer is still returned, while a refresh queries the
+//! servers in the background (RFC 8767, serve-stale; Chakrabarti 2.3.1). If no server answers, the pause until the next
+//! refresh doubles. Any reply from a server replaces the stale answer, including "no such name". An expired failure is
+//! not returned.
 //!
 //! The cache also stores addresses that the address guard refuses, because the guard checks an answer each time it is
 //! returned.
@@ -28,7 +28,7 @@ const MAX_REFRESH_PAUSE_MS: i64 = 3_600_000;
 pub(super) enum CachedAnswer {
     /// An answer or failure that has not expired.
     Fresh(ResolveResult),
-    /// An expired answer that may still be used. `due`: whether it should be refreshed now.
+    /// An expired answer that may still be used. `due` says whether it should be refreshed now.
     Stale { resolved: Resolved, due: bool },
 }
 
@@ -112,8 +112,8 @@ impl DnsCache {
         Some(answer)
     }
 
-    /// Removes the failures of all look-ups that no server answered. Called when a DNS outage begins, because the
-    /// outage caused these failures, not the names.
+    /// Removes the failures of all look-ups that no server answered. Called when a DNS outage begins, because these
+    /// failures were caused by the outage and not by the names.
     pub(super) fn remove_unanswered(&mut self) {
         for generation in [&mut self.young, &mut self.old] {
             generation.retain(|_, entry| !is_unanswered(&entry.result));
@@ -156,8 +156,8 @@ impl DnsCache {
         }
     }
 
-    /// Stores the result of a look-up and returns it. But if no server answered and the cache has an answer that may
-    /// still be used, keeps that answer and returns it instead.
+    /// Stores the result of a look-up and returns it. If no server answered, but the cache has an answer that may still
+    /// be used, that answer is kept and returned instead.
     pub(super) fn store(
         &mut self,
         name: &str,
@@ -175,7 +175,7 @@ impl DnsCache {
         result
     }
 
-    /// Adds an answer of an earlier crawl. Ignores it if it is too old to be used, or if the cache has a newer answer.
+    /// Adds an answer of an earlier crawl, unless the answer is too old to be used or the cache has a newer one.
     pub(super) fn restore(&mut self, name: &str, resolved: Resolved, now_ms: i64) {
         let expires_ms = resolved.expires_ms;
         let entry = CacheEntry::new(Ok(resolved), expires_ms);

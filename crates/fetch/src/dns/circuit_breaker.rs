@@ -5,8 +5,8 @@
 //! ([`MIN_QUERIES_BEHIND_PROXY`] if a proxy resolves the names of web servers). It opens when the share of unanswered
 //! queries reaches the option `dns_breaker`; "no such name" counts as an answer. While the breaker is open (a DNS
 //! *outage*), look-ups wait. From time to time one name is queried to find out whether the name servers answer again (a
-//! *probe*). The pause before a probe grows from 1 to 30 seconds. The first answer closes the breaker and deletes the
-//! record of earlier queries.
+//! *probe*). The pause before a probe grows from 1 to 30 seconds. The first answer closes the breaker, and all recorded
+//! queries are deleted.
 //!
 //! A probe queries the waiting name whose domain had the fewest unanswered queries. So a domain whose own name servers
 //! are dead does not delay the end of the outage, even if many of its names wait.

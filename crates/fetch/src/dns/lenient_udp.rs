@@ -1,5 +1,6 @@
-//! UDP sockets for the DNS library. They cut malformed records off an answer, so that the records before them can be
-//! used (Castillo A.2.3). The library alone discards a whole message if one of its records is malformed.
+//! UDP sockets for the DNS library. If a record of an answer is malformed, they cut the answer before it, so that the
+//! earlier records can be used (Castillo A.2.3). The library alone discards a whole message if one of its records is
+//! malformed.
 
 use std::{
     io,
@@ -54,7 +55,7 @@ impl RuntimeProvider for LenientRuntime {
     }
 }
 
-/// A socket that cuts malformed records off the messages that it receives.
+/// A socket that cuts each received message before its first malformed record.
 pub(super) struct LenientUdpSocket(UdpSocket);
 
 impl DnsUdpSocket for LenientUdpSocket {

@@ -3,8 +3,8 @@
 //! arrives within `dns_timeout`.
 //!
 //! A server that does not answer is skipped for two seconds, and for longer after each further failure, up to a minute.
-//! Then one query tries it again, while other queries continue to skip it. Apart from that, a skipped server is queried
-//! only if all other servers failed.
+//! When that time is over, one query tries the server again, while other queries continue to skip it. Otherwise a
+//! skipped server is queried only if all other servers failed.
 //!
 //! Aliases are followed here and not by the DNS library, because `aliases.rs` limits their number.
 
@@ -58,7 +58,7 @@ const FIRST_SKIP_MS: u64 = 2000;
 /// Longest time for which a server is skipped.
 const MAX_SKIP_MS: u64 = 60_000;
 
-/// How long to wait for IPv6 addresses once the IPv4 addresses are known. Some servers never answer AAAA queries.
+/// How long to wait for the IPv6 addresses after the IPv4 addresses are known. Some servers never answer AAAA queries.
 const MAX_IPV6_WAIT: Duration = Duration::from_millis(500);
 
 /// The configured name servers, or the system's.
@@ -254,9 +254,9 @@ impl ServerHealth {
         self.failures.swap(0, Ordering::Relaxed) > 0
     }
 
-    /// Records an unanswered query. Returns whether the server was up before. Only the first failure is counted here,
-    /// because many queries may be in flight when a server fails. [`claim_retry`](Self::claim_retry) counts the later
-    /// failures, one per retry.
+    /// Records an unanswered query. Returns whether the server was up before. This function counts only the first
+    /// failure, because many queries may be in flight when a server fails. [`claim_retry`](Self::claim_retry) counts
+    /// one failure for each later retry.
     fn record_failure(&self, now: u64) -> bool {
         let order = Ordering::Relaxed;
         let first = self.failures.compare_exchange(0, 1, order, order).is_ok();
@@ -321,7 +321,7 @@ impl NameServer {
         }
     }
 
-    /// Looks up the records of one type. Queries the name. If an answer ends with an alias, queries that alias too.
+    /// Looks up the records of one type: queries the name and, if an answer ends with an alias, the alias too.
     async fn look_up_type(
         &self,
         name: &Name,

@@ -49,8 +49,8 @@ use crate::{
     transport::SimulatedTransport,
 };
 
-/// How long the failure of an unanswered look-up is cached, so that other links to the same name do not repeat it at
-/// once.
+/// How long the failure of an unanswered look-up is cached. Without this, other links to the same name would repeat the
+/// look-up at once.
 const UNANSWERED_TTL: Duration = Duration::from_secs(30);
 
 /// Maximum number of addresses that are kept for one name.

@@ -1,9 +1,9 @@
 //! Chunked transfer coding (RFC 9112, 7.1), parsed in place.
 //!
-//! The received bytes stay in their buffer. The reader stores only the byte ranges of the chunks' data. So the data of
-//! a single chunk are a slice of the buffer, and the data of several chunks are copied once, at the end. When there are
-//! [`MAX_RANGES`] ranges, their data are copied immediately and the ranges are deleted, because the ranges of many tiny
-//! chunks would take more memory than the data. Chunk extensions and trailers are skipped. A line may end with a line
+//! The received bytes stay in their buffer, and the reader stores only the byte ranges of the chunks' data. So the data
+//! of a single chunk are a slice of the buffer, and the data of several chunks are copied one time, at the end. The
+//! ranges of many tiny chunks would take more memory than the data. Therefore, at [`MAX_RANGES`] ranges their data are
+//! copied immediately and the ranges are deleted. Chunk extensions and trailers are skipped. A line may end with a line
 //! feed alone.
 
 use std::ops::Range;
@@ -124,8 +124,8 @@ impl ChunkReader {
         self.position == 0
     }
 
-    /// Whether the last chunk was read. Only the blank line after the trailer can still be missing; many servers omit
-    /// it.
+    /// Whether the last chunk was read. Then only the blank line after the trailer can be missing, which many servers
+    /// omit.
     pub(crate) fn is_past_last_chunk(&self) -> bool {
         self.state == ChunkState::Trailer
     }

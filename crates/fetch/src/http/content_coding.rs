@@ -17,7 +17,8 @@ use crate::{Headers, ResponseRemark};
 /// Maximum number of coding layers that are decoded.
 const MAX_LAYERS: usize = 3;
 
-/// Maximum number of members in a gzip body. A member can be as short as 20 bytes, but each costs a new decoder.
+/// Maximum number of members in a gzip body. The limit is needed because a member can be as short as 20 bytes, and each
+/// member needs a new decoder.
 const MAX_MEMBERS: usize = 10_000;
 
 /// Initial capacity of the output buffer.
@@ -291,8 +292,8 @@ impl<'a> LayerDecoder<'a> {
         let Some((_, &[c0, c1, c2, c3, s0, s1, s2, s3])) = input.split_last_chunk() else {
             return false;
         };
-        // A body with several members is decoded as a stream. The call would decode only the first member, and the
-        // result would seem correct if the first and the last member have equal trailers.
+        // A body with several members is decoded as a stream. One call would decode only the first member. If the first
+        // and the last member have equal trailers, the result would seem correct.
         if memchr::memmem::find(&input[1..], &[0x1f, 0x8b, 8]).is_some() {
             return false;
         }

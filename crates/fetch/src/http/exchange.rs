@@ -52,8 +52,8 @@ const READ_SIZE: usize = MAX_UNPOOLED;
 /// next bytes are read into the thread's buffer.
 const MIN_FREE: usize = 4 << 10;
 
-/// As long as a response holds no share of the memory budget, its buffer grows by at most this size at a time, even if
-/// the server announces more bytes. Once it holds a share, the whole buffer is allocated at once, because repeated
+/// While a response holds no share of the memory budget, its buffer grows by at most this size at a time, even if the
+/// server announces more bytes. When the response gets a share, the whole buffer is allocated, because repeated
 /// doubling made the kernel clear twice as many memory pages.
 const MAX_GROWTH: usize = 512 << 10;
 
@@ -203,8 +203,9 @@ struct ResponseReader<'a, S> {
 }
 
 impl<S: AsyncRead + Unpin> ResponseReader<'_, S> {
-    /// Ensures free capacity for `free` bytes. If the buffer must grow and these bytes do not complete the response
-    /// (`is_all` is false), its capacity at least doubles, but not beyond `max_size`, which is the size of the share.
+    /// Ensures free capacity for `free` bytes. If the buffer must grow, and these bytes do not complete the response
+    /// (`is_all` is false), its capacity at least doubles. The capacity never exceeds `max_size`, the size of the
+    /// share.
     fn reserve(&mut self, free: usize, is_all: bool) {
         let capacity = self.buffer.capacity();
         let required = self.buffer.len() + free;
@@ -280,8 +281,8 @@ impl<S: AsyncRead + Unpin> ResponseReader<'_, S> {
             Some(Ok(bytes)) => {
                 self.first_byte
                     .get_or_insert_with(|| self.request_sent.elapsed());
-                // The next read reports the delay. If these bytes complete the response, there is no next read, and the
-                // response is not late.
+                // The next read reports the delay. If these bytes complete the response, there is no next read, so the
+                // delay has no effect.
                 self.late = !self.timer.record_bytes(bytes);
                 ReadOutcome::Bytes
             }
@@ -623,7 +624,7 @@ fn announced_length(framing: &ResponseFraming) -> Option<u64> {
     }
 }
 
-/// Whether a body is truncated if the connection ends here. `broken`: whether the connection ended by an error.
+/// Whether a body is truncated if the connection ends here. `broken` says whether the connection ended by an error.
 fn truncation_at_end(framing: &ResponseFraming, broken: bool) -> Option<Truncated> {
     match framing {
         ResponseFraming::Close | ResponseFraming::UpTo(_) if broken => Some(Truncated::Disconnect),

@@ -1,5 +1,5 @@
-//! The `Range` header (N7): asks the server for no more bytes than the maximum body size, so that the connection need
-//! not be closed in the middle of a body.
+//! The `Range` header (N7). It asks the server for no more bytes than the maximum body size, so that the fetch need not
+//! close the connection in the middle of a body.
 //!
 //! Ranges are off by default, because some servers respond with 416 to a range that is longer than the page (Castillo
 //! A.3.2). The caller must then repeat the request with

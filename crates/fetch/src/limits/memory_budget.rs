@@ -3,14 +3,14 @@
 //! Responses of up to [`MAX_UNBUDGETED`] bytes need no share of the budget, because the number of concurrent fetches
 //! limits their memory. A larger response waits for a share of the size of its announced length, or of its size limit
 //! if no length is announced. It keeps the share until it is dropped. Half of the budget is for bodies as received, and
-//! half for decoded bodies. A fetch may wait for a share of the second half while it holds one of the first half, never
-//! the reverse, so fetches cannot deadlock.
+//! half for decoded bodies. A fetch that holds a share of the first half may wait for a share of the second half, but
+//! never the reverse. So fetches cannot deadlock.
 //!
 //! In addition to its output, a decoder needs up to 16 MiB of memory (brotli's sliding window; RFC 7932, 9.1).
 //! Therefore the number of large bodies that are decoded at the same time is at most the number of cores.
 //!
-//! Buffers of more than [`MAX_UNPOOLED`] bytes are reused, because the kernel clears new memory page by page, and this
-//! took as long as reading the response (docs/decisions/0009-where-the-processor-goes.md).
+//! Buffers of more than [`MAX_UNPOOLED`] bytes are reused. The kernel clears new memory page by page, which took as
+//! long as reading the response (docs/decisions/0009-where-the-processor-goes.md).
 
 use std::{
     mem,
@@ -104,7 +104,7 @@ impl MemoryBudget {
             return Vec::with_capacity(size);
         }
         let is_large = size > MAX_UNBUDGETED;
-        // A larger buffer would be more than half empty, and the response would be copied out of it.
+        // If the buffer were larger, it would be more than half empty, and the response would be copied out of it.
         let max_capacity = if is_large { usize::MAX } else { 2 * size };
         let pooled = self.pool(size).take(size, max_capacity);
         pooled.unwrap_or_else(|| {

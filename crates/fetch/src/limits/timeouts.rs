@@ -48,7 +48,7 @@ impl<'a> ResponseTimer<'a> {
         }
     }
 
-    /// Moves all limits by `waited`, a time in which the crawler itself paused reading and the server is not to blame.
+    /// Moves all limits by `waited`, a time during which the crawler itself did not read.
     pub(crate) fn postpone(&mut self, waited: Duration) {
         self.deadline += waited;
         self.last_activity += waited;

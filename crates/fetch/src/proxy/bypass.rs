@@ -7,12 +7,12 @@ use crate::dns::ip_literal;
 
 /// The entries of `no_proxy`.
 ///
-/// - `example.org` and `.example.org` stand for the host and its subdomains; so does `*.example.org`, which curl
-///   ignores.
+/// - `example.org`, `.example.org` and `*.example.org` stand for the host and its subdomains. (curl ignores the last
+///   form.)
 /// - `192.0.2.1`, `[2001:db8::1]` and `10.0.0.0/8` stand for URLs with such an address. Names are not looked up.
 /// - `*` stands for all hosts.
 ///
-/// Names are compared without regard to case and to a trailing dot.
+/// The comparison of names ignores case and a trailing dot.
 #[derive(Debug, Default)]
 pub(crate) struct Bypass {
     all: bool,

@@ -75,8 +75,8 @@ impl Proxy {
         &self.health
     }
 
-    /// Opens a connection to the proxy within `connect_timeout`. A SOCKS proxy has then accepted the login, and can be
-    /// asked to connect to a server. `site` chooses one of several source addresses.
+    /// Opens a connection to the proxy within `connect_timeout`. With a SOCKS proxy this includes the login, so that
+    /// the proxy can then be asked to connect to a server. `site` chooses one of several source addresses.
     pub(crate) async fn dial(&self, site: u64) -> Result<TcpStream, ProxyError> {
         let deadline = deadline_after(Instant::now(), self.connect_timeout);
         match self.dial_until(site, deadline).await {
@@ -139,8 +139,8 @@ impl Proxy {
         Err(ProxyError::Down(problem))
     }
 
-    /// The addresses of the proxy. The system looks up its name, because the name may be in the hosts file or in a
-    /// local domain.
+    /// The addresses of the proxy. The operating system looks up the proxy's name, because the name may be in the hosts
+    /// file or in a local domain.
     async fn resolve(&self) -> io::Result<Vec<SocketAddr>> {
         if let Some(address) = ip_literal(&self.url.host) {
             return Ok(vec![SocketAddr::new(address, self.url.port)]);

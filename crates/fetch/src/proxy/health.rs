@@ -1,13 +1,13 @@
-//! Records whether a proxy can be used. It cannot be used during an outage, and if it rejects the login.
+//! Records whether a proxy can be used. A proxy cannot be used during an outage, or if it rejects the login.
 //!
 //! If a connection to the proxy fails, an *outage* begins, and requests through the proxy wait. A probe tries to
 //! connect after a pause that grows from 1 to 30 seconds. The first success ends the outage. A request that fails
 //! because of an outage does not use up a retry of its page or site. A failure does not begin an outage if another
 //! connection to the proxy succeeded in the meantime.
 //!
-//! If a proxy rejects the login of the first request, it will also reject later ones, so the crawl stops. If the proxy
-//! has accepted a login before, a single rejection concerns only one server. Then the crawl stops only after
-//! [`MAX_REJECTED_LOGINS`] rejections in a row.
+//! If a proxy rejects the login of the first request, it will also reject later logins, so the crawl stops. If the
+//! proxy has accepted a login before, a single rejection may concern only one server. In this case the crawl stops only
+//! after [`MAX_REJECTED_LOGINS`] rejections in a row.
 
 use std::{
     sync::{
@@ -29,13 +29,13 @@ const FIRST_PROBE_PAUSE: Duration = Duration::from_secs(1);
 /// Longest pause between two probes.
 const MAX_PROBE_PAUSE: Duration = Duration::from_secs(30);
 
-/// Number of rejected logins in a row at which a proxy that has worked before becomes unusable.
+/// A proxy that has worked before becomes unusable after this number of rejected logins in a row.
 const MAX_REJECTED_LOGINS: u32 = 20;
 
 /// The state of one proxy. Clones of the fetcher share it.
 #[derive(Debug)]
 pub(crate) struct ProxyHealth {
-    /// Why the proxy cannot be reached; `None` while it can.
+    /// Why the proxy cannot be reached; `None` while it can be reached.
     outage: watch::Sender<Option<Arc<str>>>,
     /// Number of connections to the proxy that succeeded.
     connections: AtomicU64,

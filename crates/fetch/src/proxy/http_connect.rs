@@ -18,7 +18,7 @@ const MAX_PHRASE: usize = 80;
 const PROXY_AUTHENTICATION_REQUIRED: u16 = 407;
 
 /// Errors of Squid (header `X-Squid-Error`) that mean that the server could not be reached, or that the rules of the
-/// proxy do not allow it. Other errors are stored like a response of the server.
+/// proxy forbid the connection. Other errors are stored like a response of the server.
 const SQUID_ERRORS: &[(&str, &str)] = &[
     ("ERR_DNS_FAIL", COULD_NOT_CONNECT),
     ("ERR_CONNECT_FAIL", COULD_NOT_CONNECT),
@@ -34,7 +34,7 @@ const REFUSES: &str = "the rules of the proxy do not allow a connection to this 
 #[derive(Debug, PartialEq)]
 pub(crate) enum ConnectError {
     Proxy(ProxyError),
-    /// The proxy works, but could not connect to the server, or its rules do not allow it.
+    /// The proxy works, but could not connect to the server, or its rules forbid the connection.
     Server(Failure),
     /// The proxy closed the connection without an answer.
     Closed,
@@ -126,9 +126,9 @@ fn refusal(status: u16, received: &[u8], headers: &Headers) -> ConnectError {
 }
 
 /// Recognises a response to a request for an `http` URL that the proxy itself made. Such responses have status 407 and
-/// `Proxy-Authenticate`, or a Squid error that means that the proxy did not reach the server. `Ok`: the response is treated
-/// as a response of the server. A server may send status 407 too, but proxies remove `Proxy-Authenticate` from the responses
-/// of servers (RFC 9110, 11.7.1), so a server cannot stop the crawl.
+/// `Proxy-Authenticate`, or a Squid error that means that the proxy did not reach the server. Returns `Ok` if the
+/// response is to be treated as a response of the server. A server can send status 407 too. However, proxies remove
+/// `Proxy-Authenticate` from the responses of servers (RFC 9110, 11.7.1), so a server cannot stop the crawl.
 pub(crate) fn check_response(status: u16, headers: &Headers) -> Result<(), ConnectError> {
     if status == PROXY_AUTHENTICATION_REQUIRED && headers.has("proxy-authenticate") {
         return Err(ConnectError::Proxy(login_error(headers)));

@@ -7,9 +7,9 @@
 //! | `http://` | the proxy | the addresses that aranha's own look-up finds, if it finds any |
 //! | `socks5h://` | the proxy | only addresses in URLs, unless `proxy_lookups = "require"` |
 //!
-//! If a proxy resolves names, the guard still checks the addresses in URLs. It also refuses names that stand for no
-//! public host (`localhost`, `intranet`, `printer.local`), unless `allow_private` is set. If aranha looks up a name as
-//! well, the guard refuses the name if any of its addresses is refused, because the proxy may choose that address.
+//! If a proxy resolves names, the guard still checks the addresses in URLs. It also refuses names that no public host
+//! has (`localhost`, `intranet`, `printer.local`), unless `allow_private` is set. If aranha looks up a name as well,
+//! the guard refuses the name if any of its addresses is refused, because the proxy may choose that address.
 
 use std::{net::SocketAddr, sync::Arc};
 
@@ -23,12 +23,12 @@ use crate::{FetchRequest, Options, Resolved};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ProxyLookups {
-    /// aranha looks up names for `http://` proxies, if a name server answers. A name for which no address is found is
-    /// requested all the same. aranha never looks up names for `socks5h://` proxies, because people use them to keep
-    /// names away from the local name servers.
+    /// aranha looks up names for `http://` proxies, if a name server answers. If no address is found, the request is
+    /// sent all the same. aranha never looks up names for `socks5h://` proxies, because people use them to keep names
+    /// away from the local name servers.
     #[default]
     Auto,
-    /// aranha always looks up the names. A name for which no allowed address is found is not requested.
+    /// aranha always looks up the names. If no allowed address is found, the request is not sent.
     Require,
     /// aranha never looks up the names.
     Never,
@@ -66,7 +66,7 @@ impl NameLookup {
     }
 }
 
-/// What a request is sent through.
+/// How a request gets to its server.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Via<'a> {
     /// Nothing: a direct connection.
@@ -155,7 +155,7 @@ impl Routes {
         self.http.iter().chain(other)
     }
 
-    /// The proxy for a URL; `None`: a direct connection.
+    /// The proxy for a URL; `None` for a direct connection.
     pub(crate) fn proxy_for(&self, url: &CanonUrl) -> Option<&Arc<Proxy>> {
         let proxy = match url.scheme() {
             Scheme::Http => self.http.as_ref(),
@@ -183,7 +183,7 @@ impl Routes {
         }
     }
 
-    /// The strictest requirement of any URL on the name servers of this machine.
+    /// The strictest name lookup that any URL can require. It shows whether the crawl needs name servers.
     pub(crate) fn strictest_lookup(&self) -> NameLookup {
         let schemes = [&self.http, &self.https];
         let behind = schemes.map(|proxy| match proxy {
@@ -200,7 +200,7 @@ impl Routes {
     }
 }
 
-/// What a request is sent through.
+/// How a request gets to its server.
 pub(crate) fn via<'a>(routes: Option<&'a Routes>, request: &FetchRequest<'_>) -> Via<'a> {
     if let Some(cache) = request.cache {
         return Via::Cache(cache);

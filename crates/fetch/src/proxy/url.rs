@@ -1,4 +1,4 @@
-//! The configured proxy: a URL with an optional login, or a reference to one. The login is never printed.
+//! The configured proxy: a URL with an optional login, or a reference to such a URL. The login is never printed.
 
 use std::{fmt, path::Path};
 

@@ -40,8 +40,7 @@ impl Embedded {
     }
 
     /// Write the links that were gathered since `start` to the journal. Then write the next part of the link run in
-    /// progress. `links` is the number of links in the check-ins since `start`. The more there are, the larger is that
-    /// part.
+    /// progress. `links` is the number of links in the check-ins since `start`. That part grows with this number.
     pub(super) fn write_links(
         &mut self,
         now: i64,

@@ -5,8 +5,8 @@ use crate::Lease;
 use crate::sites::checkout::{MAX_RECLAIMED, MIN_FLUSH_INTERVAL, examined};
 use crate::store_error::StoreError;
 
-/// While no site is due, a check-out writes gathered links to a link run, so that their sites become due. It writes
-/// `FLUSH_LINKS` links in one step, and makes at most `MAX_FLUSH_STEPS` steps.
+/// While no site is due, a check-out writes gathered links to a link run, so that their sites become due. It makes at
+/// most `MAX_FLUSH_STEPS` steps, each of which writes `FLUSH_LINKS` links.
 const FLUSH_LINKS: usize = if cfg!(test) { 2 } else { 2000 };
 const MAX_FLUSH_STEPS: usize = 10;
 

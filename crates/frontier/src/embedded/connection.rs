@@ -11,8 +11,8 @@ use super::migrations;
 use crate::Options;
 use crate::store_error::StoreError;
 
-/// Size of a database page in bytes. It is large enough for the block of one check-in, and so small that a change of
-/// one row of `sites` rewrites few other rows.
+/// Size of a database page in bytes. A page is large enough for the block of one check-in. It is small enough that a
+/// change of one row of `sites` rewrites few other rows.
 const PAGE_SIZE: u32 = 8192;
 
 /// Open for writing. Creates the tables in an empty database, unless link runs exist beside it.
@@ -70,8 +70,8 @@ fn refuse_beside_runs(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Keep the query plan of a statement when its parameters change. Planning the five statements of a check-out again
-/// took longer than running them.
+/// Keep the query plan of a statement when its parameters change. Without this, planning the five statements of a
+/// check-out again took longer than running them.
 fn keep_plans(db: &Connection) -> Result<(), StoreError> {
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(())

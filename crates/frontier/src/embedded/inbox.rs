@@ -97,7 +97,7 @@ impl Inbox {
                 run: run.id,
                 file: LinkRunWriter::create(&store.run_path(run.id))?,
             };
-            // These links were written before, and their sites are due already. Only the file is written again.
+            // A transaction has already made the sites of these links due. Only the file is written again.
             while progress.next < next {
                 let range = progress.next_site();
                 progress.write(store, range, &mut self.unique)?;
@@ -113,8 +113,7 @@ impl Inbox {
         let runs = &self.runs;
         let is_named = |path: &PathBuf| runs.iter().any(|run| store.run_path(run.id) == *path);
         // These files are removed below, unless the database still lists them. The list is cleared, because after a
-        // rollback the number of a link run may be used again, and then the new file with that number must not be
-        // removed.
+        // rollback the number of a link run can be used again. The new file with that number must not be removed.
         self.obsolete_files.clear();
         let folder = store.runs_folder();
         let at_folder = StoreError::at_file(&folder);

@@ -1,9 +1,9 @@
-//! The list of link runs (table `runs`), and reading the inbox of a site from them.
+//! The list of link runs (table `runs`). Reads the inbox of a site from the link runs.
 //!
 //! A link run is one file (`link_run_file.rs`) and one row. Gathered links are written to link runs of level 0. Link
 //! runs of one level are merged into one of the next level (`merge.rs`). When the inbox of a site is merged, the row of
 //! the site stores the newest link run of level 0 that was read. The site has then *consumed* the links up to that link
-//! run. Consumed links are not deleted one by one; the next merge of link runs drops them.
+//! run. Consumed links are not deleted one by one. The next merge of link runs drops them.
 //!
 //! Invariants: A link run that is complete according to the database has a synced file. While a link run of level 0 is
 //! written, its links are in the journal and in memory. The links of an incomplete link run can be read only for sites

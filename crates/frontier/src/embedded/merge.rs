@@ -98,7 +98,7 @@ impl Inbox {
     }
 
     /// Apply finished merges to the database and start new ones. The caller must have begun a transaction. Waits for a
-    /// merge if its level has too many link runs; if `all` is true, waits for every merge.
+    /// merge if the level of its sources has too many link runs. If `all` is true, waits for every merge.
     pub(super) fn merge(&mut self, store: &SqliteStore, all: bool) -> Result<(), StoreError> {
         loop {
             let is_late = |merge: &Merge| self.unmerged(merge.level).count() >= MAX_UNMERGED;
@@ -247,7 +247,8 @@ impl MergeWork {
             self.unique.begin(here.map(links).sum());
         }
         let packer = &self.store.packer;
-        // The cursors are in order of age, oldest first, so that links stay in ascending order of their runs.
+        // The cursors are in order of the age of their link runs, oldest first. So the links of a site stay in that
+        // order.
         for cursor in &mut self.cursors {
             while cursor.site() == Some(site) && !stop.load(Relaxed) {
                 for link in cursor.links() {

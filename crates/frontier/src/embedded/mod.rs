@@ -9,17 +9,17 @@
 //! - **Only one process writes** (`lock.rs`). It releases all leases when it opens the collection, because the process
 //!   that held them is gone.
 //! - **Every call is one transaction** (`transaction.rs`), except `make_all_due` and `bring_revisits_forward`, which
-//!   take several. A transaction that fails is rolled back, in memory too.
+//!   take several. If a transaction fails, its changes are undone in the database and in memory.
 //! - **A link run that is complete according to the database has a complete and synced file.** The file is removed only
 //!   after no durable state of the database lists it. Merge threads (`merge.rs`) write only files that the database
 //!   does not list yet. They read the last committed state of the database.
 //! - **A check-in is on the disk when the call returns**: WAL mode with `synchronous=FULL`, one fsync per transaction.
 //!   Check-outs and tidying are not synced. They become durable with the next check-in, because the write-ahead log is
-//!   sequential. A crash before that loses nothing that was checked in.
+//!   sequential. A crash before that check-in loses nothing that was checked in earlier.
 //!
 //! Read first: `schema.sql`, then `checkout.rs` and `checkin.rs`. A link to another site passes through `gather.rs`,
-//! `journal.rs`, `inbox.rs`, `link_runs.rs`, `link_run_file.rs` and `merge.rs`. What happens to a site and its pages is
-//! in `sites/`; `tables.rs` stores its rows and blocks.
+//! `journal.rs`, `inbox.rs`, `link_runs.rs`, `link_run_file.rs` and `merge.rs`. The operations on a site and its pages
+//! are in `sites/`; `tables.rs` stores their rows and blocks.
 
 mod checkin;
 mod checkout;

@@ -1,5 +1,5 @@
--- The tables of frontier.db, layout 8 (the same tables as in layout 7). The encoding of the blobs is described in
--- docs/decisions/0002-frontier-layout.md, that of the journal in 0007-runs.md. Link runs are files beside the database
+-- The tables of frontier.db, layout 8 (the same tables as in layout 7). docs/decisions/0002-frontier-layout.md
+-- describes the encoding of the blobs, and 0007-runs.md that of the journal. Link runs are files beside the database
 -- (link_run_file.rs).
 --
 -- Keys of sites and paths are 64-bit hashes, stored as signed integers. A block is a blob with the data of many pages
@@ -70,7 +70,8 @@ CREATE TABLE leases (id INTEGER PRIMARY KEY AUTOINCREMENT, site INTEGER NOT NULL
                      since INTEGER NOT NULL, expires INTEGER NOT NULL);
 CREATE INDEX leases_expires ON leases (expires);
 
--- Problem sites: sites whose last visit was ended by a fault of the crawler. A visit that ends in order deletes the row.
+-- Problem sites: sites whose last visit was ended by a fault of the crawler. A visit that ends normally deletes the
+-- row.
 CREATE TABLE problems (
     site INTEGER PRIMARY KEY,
     faults INTEGER NOT NULL,     -- visits in a row that were ended by a fault

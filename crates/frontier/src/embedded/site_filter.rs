@@ -11,8 +11,8 @@ pub(super) struct SiteFilter {
 }
 
 impl SiteFilter {
-    /// A link run with more sites has no filter. This bounds memory, and such a link run contains nearly every site
-    /// anyway.
+    /// A link run with more sites has no filter. This bounds memory. A filter would rarely help, because such a link
+    /// run contains nearly every site.
     pub(super) const MAX_SITES: usize = 1 << 21;
 
     /// A filter of these sites. If there are more than [`SiteFilter::MAX_SITES`], the filter is empty and every site

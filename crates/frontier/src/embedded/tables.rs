@@ -1,8 +1,8 @@
 //! The tables of `schema.sql`: all statements on sites and blocks. The writer and the readers use the same operations.
 //!
 //! In some tables the blocks of a site form a *chain*: the row of the site has the id of its newest block, and each
-//! block has the id of the block before it. Newer blocks have greater ids. A block whose previous block does not have a
-//! smaller id is damaged.
+//! block has the id of the block before it. Newer blocks have greater ids. So a block is damaged if the id of its
+//! previous block is not smaller than its own id.
 //!
 //! The file is long because it is a list of statements, one for each operation of `Tables`.
 
@@ -125,8 +125,8 @@ impl Sqlite {
         )
     }
 
-    /// Up to `count` sites to lease next. These are seed sites that were never visited. If there are none, they are the
-    /// sites that have waited longest.
+    /// Up to `count` sites to lease next: seed sites that were never visited or, if there are none, the sites that have
+    /// waited longest.
     pub(super) fn sites_due(
         &self,
         now: i64,

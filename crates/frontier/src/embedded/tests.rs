@@ -392,8 +392,8 @@ fn the_files_of_merged_runs_stay_until_the_merge_is_durable() {
     assert!(matches!(error, FrontierError::File { .. }), "{error}");
 }
 
-/// SQLite checkpoints the write-ahead log when the last connection closes. The last one must be the writer, because the
-/// connection of a merge thread is read-only.
+/// SQLite checkpoints the write-ahead log when the last connection closes. The last one must be the connection of the
+/// writer, because the connection of a merge thread is read-only.
 #[test]
 fn closing_during_a_merge_leaves_no_log() {
     let folder = Folder::new();

@@ -75,7 +75,7 @@ impl Embedded {
         core.store.tables.run("COMMIT", [])?;
         // SQLite does not sync a transaction without changes, so earlier transactions may still be unsynced. Therefore
         // the log is synced here before obsolete files are removed. A failed sync is not returned as an error, because
-        // the transaction is committed; the files stay until the next durable commit.
+        // the transaction is committed. The files then stay until the next durable commit.
         let has_obsolete = self.durable == Some(true) && !core.inbox.obsolete_files.is_empty();
         if has_obsolete && core.store.tables.sync().is_ok() {
             core.inbox.remove_obsolete_files();

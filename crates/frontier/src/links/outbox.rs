@@ -8,7 +8,7 @@ use super::recent_links::RecentLinks;
 use crate::sites::totals::{Count, Totals};
 use crate::{External, Hop, Options, Outside, Pending};
 
-/// Gathered links, and the rules by which links are gathered.
+/// Gathered links, and the policies that decide which links are gathered.
 #[derive(Debug)]
 pub(crate) struct Outbox {
     pub(crate) gather: Gather,

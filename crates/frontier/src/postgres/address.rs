@@ -1,9 +1,9 @@
-//! The address of the database, completed as users of libpq expect: role, host and database from the environment or a
-//! service file, and the password from `PGPASSWORD` or a password file.
+//! The address of the database. Parts that it leaves out are taken from the same places as in libpq: role, host and
+//! database from the environment or a service file, the password from `PGPASSWORD` or a password file.
 //!
-//! What the address says itself counts. `PGSERVICE` (or the parameter `service`) names a section of the service file,
-//! `PGSERVICEFILE` or `~/.pg_service.conf`. The password file is `PGPASSFILE` or `~/.pgpass`; as in libpq, it is ignored if
-//! others may read it.
+//! A value in the address has priority. `PGSERVICE` (or the parameter `service`) names a section of the service file.
+//! `PGSERVICEFILE` is the path of that file (default: `~/.pg_service.conf`), and `PGPASSFILE` is the path of the
+//! password file (default: `~/.pgpass`). As in libpq, a password file that other users can read is ignored.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -18,9 +18,9 @@ use crate::frontier_url::without_password;
 
 /// Time after which a connection attempt has failed.
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Time after which the connection is lost if the other machine does not confirm what it was sent.
+/// The connection counts as lost if the server does not acknowledge sent data within this time.
 pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
-/// A connection without traffic is tested after `KEEPALIVE_IDLE`, this many times.
+/// A connection without traffic for `KEEPALIVE_IDLE` is tested `KEEPALIVE_TESTS` times, at `KEEPALIVE_INTERVAL`.
 pub(super) const KEEPALIVE_IDLE: Duration = Duration::from_secs(10);
 pub(super) const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
 pub(super) const KEEPALIVE_TESTS: u32 = 4;
@@ -66,7 +66,7 @@ impl Address {
             let problem = "the name of a schema has lower-case letters, digits and underscores";
             return Err(invalid(problem.to_owned()));
         }
-        // Without TLS unless something asks for it: a server's own certificate could not be checked.
+        // TLS is off unless it is asked for, because a self-signed certificate could not be checked.
         if !parts.address.contains("sslmode=") {
             config.ssl_mode(SslMode::Disable);
         }
@@ -155,7 +155,7 @@ fn split(text: &str) -> Parts {
     parts
 }
 
-/// Sets what the address does not say. `value` returns the value of a keyword of libpq.
+/// Sets the parameters that the address leaves out. `value` returns the value of a keyword of libpq.
 fn complete(config: &mut Config, value: &dyn Fn(&str) -> Option<String>) {
     if config.get_hosts().is_empty()
         && let Some(host) = value("host")
@@ -190,7 +190,7 @@ fn complete(config: &mut Config, value: &dyn Fn(&str) -> Option<String>) {
     }
 }
 
-/// The path in a variable, or a file in the home folder.
+/// The path in an environment variable; by default, a file in the home folder.
 fn file_of(
     name: &str,
     in_home: &str,
@@ -242,7 +242,7 @@ fn password_of(config: &Config, variable: &dyn Fn(&str) -> Option<String>) -> Op
     };
     let port = config.get_ports().first().copied().unwrap_or(DEFAULT_PORT);
     let user = config.get_user().unwrap_or_default();
-    // libpq connects to the database with the name of the role if there is no other.
+    // If no database is named, libpq uses the one that has the name of the role.
     let database = config.get_dbname().unwrap_or(user);
     let wanted = [host.as_str(), &port.to_string(), database, user];
     let text = std::fs::read_to_string(&path).ok()?;
@@ -259,7 +259,7 @@ fn password_of(config: &Config, variable: &dyn Fn(&str) -> Option<String>) -> Op
     })
 }
 
-/// The fields of a line of the password file. A backslash makes the next character a part of the field.
+/// The fields of a line of the password file. A backslash escapes the next character.
 fn fields_of(line: &str) -> Vec<String> {
     let mut fields = vec![String::new()];
     let mut letters = line.chars();

@@ -1,4 +1,4 @@
-//! What operators do with nodes: drain them, and give back what they hold.
+//! Commands of operators for nodes: drain a node, and release the sites that it holds.
 
 use super::Postgres;
 use super::members::read_nodes;
@@ -38,8 +38,8 @@ impl Postgres {
         })
     }
 
-    /// Declare a node dead at once, and give its sites back. They are visited after the pause for sites of dead nodes.
-    /// Returns the number of sites; `None` if the node has ended already.
+    /// Declare a node dead at once, and give its sites back. These sites can be visited after the pause for sites of
+    /// dead nodes. Returns the number of sites; `None` if the node has ended already.
     pub fn unlock_node(&mut self, now: i64, node: i64) -> Result<Option<u64>, FrontierError> {
         self.transact(now, |engine, now| {
             let connection = &engine.core.store.tables.connection;

@@ -72,7 +72,7 @@ impl Frontier for Postgres {
 
     fn end_order(&mut self) -> Result<(), FrontierError> {
         self.transact(self.last_now, |engine, _| {
-            // The visits of other nodes belong to the order too.
+            // An order ends only when no node has a visit left.
             if engine.core.store.tables.others_hold_leases()? {
                 return Ok(());
             }
@@ -122,8 +122,8 @@ impl Frontier for Postgres {
         let caller = now;
         self.transact(now, |engine, now| {
             engine.core.store.tables.lock_sites(&keys)?;
-            // A claim that is not in the future on the clock of the caller must not be in the future on the clock of
-            // the database either.
+            // A claim whose time has passed on the caller's clock must not be in the future on the clock of the
+            // database.
             let mut claims = claims.to_vec();
             let past = claims.iter_mut().filter(|(_, claim)| claim.at <= caller);
             past.for_each(|(_, claim)| claim.at = claim.at.min(now));
@@ -173,7 +173,7 @@ impl Frontier for Postgres {
         let mut batch = Some(batch);
         self.with_leases_kept(now, |engine| {
             engine.transact(now, |engine, now| {
-                // The check-ins are used up by the first try, because a copy would cost as much as storing them.
+                // The first try consumes the check-ins, because copying them would cost as much as storing them.
                 let batch = batch.take().ok_or(StoreError::Interrupted)?;
                 engine.store_check_ins(now, batch)
             })

@@ -12,9 +12,9 @@ use crate::{CheckIn, CheckedIn, FrontierError, Lease, LeaseGate, LeaseLost, Then
 const CLEAN_INTERVAL: i64 = 1000;
 /// Maximum number of sites that one transaction examines.
 const SITES: usize = 256;
-/// Number of check-ins of a transaction that are in memory as rows and blocks.
+/// A transaction holds the rows and blocks of this many check-ins in memory at a time.
 const CHECK_INS: usize = if cfg!(test) { 2 } else { 64 };
-/// Size in bytes at which links become an entry of the journal.
+/// When gathered links have this size in bytes, they are written as an entry of the journal.
 const MAX_JOURNAL_ENTRY: usize = 4 << 20;
 
 impl Postgres {
@@ -31,7 +31,8 @@ impl Postgres {
         }
         let mut leases = Vec::new();
         match self.fill(now, room, &mut leases) {
-            // These leases are committed. If they were not returned, nobody would visit their sites until they expire.
+            // These leases are committed. If they were not returned, nobody would visit their sites until the leases
+            // expire.
             Err(error) if !leases.is_empty() => {
                 tracing::warn!(%error, leases = leases.len(), "a check-out has ended early");
             }
@@ -60,7 +61,7 @@ impl Postgres {
                 }
                 has_sorted = true;
                 self.last_flush = Some(now + self.shift.get());
-                // If another node sorts, its links make sites due soon.
+                // If another node is the sorter, the links that it sorts make sites due soon.
                 self.sort_links(now, true, false)?;
             }
             budget -= examined.min(budget);
@@ -68,7 +69,7 @@ impl Postgres {
         Ok(())
     }
 
-    /// Give back the sites of dead nodes, and let sites wait no longer for gates without an owner.
+    /// Release the sites of dead nodes, and return sites to the queue that wait for gates without an owner.
     fn clean(&mut self, now: i64) -> Result<(), FrontierError> {
         let recent = self
             .last_clean
@@ -103,13 +104,13 @@ impl Postgres {
         })
     }
 
-    /// Lease up to `count` due sites. Returns the number of sites that were examined too.
+    /// Lease up to `count` due sites. Also returns how many sites it examined.
     fn lease_due_sites(
         &mut self,
         now: i64,
         count: usize,
     ) -> Result<(usize, Vec<Lease>), StoreError> {
-        // This lock comes before those of sites, as in the sorter.
+        // This lock is taken before the locks of sites, as in the sorter.
         self.core.store.tables.share_runs()?;
         let horizon = self.core.store.horizon;
         let mut sites = self.sites_in_line(now, horizon, count)?;
@@ -134,7 +135,8 @@ impl Postgres {
         Ok((examined, leases))
     }
 
-    /// Whether to sort links now: if there are some, and the last time was long enough ago or no site is leased or due.
+    /// Whether to sort links now. There must be links to sort or to announce. Also, either the last sort was long
+    /// enough ago, or no site is leased or due.
     fn should_flush(&self, now: i64, no_leases: bool) -> Result<bool, FrontierError> {
         let now = now + self.shift.get();
         let recent = self
@@ -234,8 +236,8 @@ impl Postgres {
     }
 }
 
-/// Move the due times of a check-in from the clock of the caller to that of the sites, which is `shift` ahead. Times at
-/// which something happened stay as they are.
+/// Convert the due times of a check-in from the caller's clock to the frontier's clock ([`Postgres`]), which is `shift`
+/// ahead. Times of past events are not converted.
 fn shift_times(entry: &mut CheckIn, shift: i64) {
     if let Then::Release { due } = &mut entry.then {
         *due += shift;
@@ -248,7 +250,7 @@ fn shift_times(entry: &mut CheckIn, shift: i64) {
 }
 
 impl PostgresTables {
-    /// The next sites to lease, at most `count`, locked: seed sites that were never visited, or, if there are none, the
+    /// Lock and return at most `count` sites to lease next: seed sites that were never visited. If there are none, the
     /// sites that have waited longest. Sites that another transaction has locked are skipped.
     fn sites_due(&self, now: i64, horizon: i64, count: usize) -> Result<Vec<SiteRow>, StoreError> {
         let until = now.min(horizon);

@@ -1,4 +1,4 @@
-//! The connection to the database, used from one thread at a time. A call waits for its answer.
+//! The connection to the database, used from one thread at a time. A call blocks until the database has answered.
 //!
 //! Statements are prepared once per connection. A connection that is lost is opened again by the next transaction
 //! (`transaction.rs`).
@@ -25,12 +25,14 @@ pub(super) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 fn session_settings(schema: &str) -> String {
     let milliseconds = ANSWER_TIMEOUT.as_millis();
     let (idle, interval) = (KEEPALIVE_IDLE.as_secs(), KEEPALIVE_INTERVAL.as_secs());
-    // Statistics of growing tables mislead the planner, so it must neither scan tables that have an index nor plan a
-    // statement again.
+    // Statistics of growing tables mislead the planner. So it must not scan a table that has an index, and must plan
+    // each statement only once.
     //
-    // A node that is stopped or unreachable in a transaction must not keep its locks: others would wait for them.
+    // A node that is stopped or unreachable during a transaction must not keep its locks, because others would wait for
+    // them.
     //
-    // A statement that waits for a lock must not fail. Not every version of PostgreSQL has all of these limits.
+    // A statement that waits for a lock must not fail, so the time limits are turned off. Not every version of
+    // PostgreSQL has all of these limits.
     format!(
         "SET search_path = \"{schema}\"; SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; \
          SET plan_cache_mode = force_generic_plan; SET jit = off; SET client_min_messages = warning; \
@@ -46,7 +48,7 @@ fn session_settings(schema: &str) -> String {
 
 /// A connection, with the runtime that drives it.
 pub(super) struct Connection {
-    /// `None` only while it is dropped.
+    /// `None` only while the connection is dropped.
     runtime: Option<Runtime>,
     address: Address,
     client: RefCell<Option<Client>>,
@@ -64,7 +66,7 @@ impl std::fmt::Debug for Connection {
 }
 
 impl Drop for Connection {
-    /// A runtime must not be dropped within another one, unless it does not wait for its tasks.
+    /// tokio forbids to drop a runtime inside another one, except without waiting for its tasks.
     fn drop(&mut self) {
         *self.client.borrow_mut() = None;
         if let Some(runtime) = self.runtime.take() {
@@ -125,7 +127,7 @@ impl Connection {
             tokio::spawn(connection);
             Ok(client)
         };
-        // The time-out of the driver ends with the TCP connection, before the server has answered.
+        // The driver's own time-out covers only the TCP handshake, not the answer of the server.
         let connect = async { tokio::time::timeout(CONNECT_TIMEOUT, connect).await };
         let client = self.wait(connect).map_err(|_| StoreError::NotConnected)??;
         *self.client.borrow_mut() = Some(client);

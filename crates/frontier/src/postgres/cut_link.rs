@@ -20,7 +20,8 @@ struct State {
     server: PathBuf,
     /// New connections are closed at once.
     is_cut: AtomicBool,
-    /// The link is cut as soon as a client commits: the server receives the statement, the client no answer.
+    /// The link is cut as soon as a client commits. The server receives the statement, but the client receives no
+    /// answer.
     cut_at_commit: AtomicBool,
     is_over: AtomicBool,
     clients: Mutex<Vec<UnixStream>>,

@@ -1,17 +1,17 @@
 //! The gates of addresses (table `gates`): an address has one owner among the nodes (F8; invariant 2 in a cluster).
 //!
-//! - A check-out claims the gates of the sites that it leases. A visit that finds its site at another address claims that
-//!   one.
+//! - A check-out claims the gates of the sites that it leases. A visit that finds its site at another address claims
+//!   the gate of that address.
 //! - A due site whose gate belongs to another node is put **in line**: it leaves the queue of due sites, and the owner of
 //!   the gate takes it from the line. So an address with very many sites lives on one node, and the check-outs of other
 //!   nodes do not meet its sites again and again.
-//! - A node has at most [`SITES_PER_GATE`] sites of a gate at a time, because the requests to an address follow one
-//!   another. Further sites wait in line.
+//! - A node has at most [`SITES_PER_GATE`] sites of a gate at a time, because requests to one address are sent one
+//!   after another. Further sites wait in line.
 //! - A node gives a gate back when it has not used it for a while. If a node leaves or is declared dead, its gates are
 //!   closed for a pause, because the time of its last request is not known. Each second, some sites in line for a gate
 //!   without an owner return to the queue; the node that leases one of them becomes the owner.
 //!
-//! Times are on the clock of the database, and reach a node as a remaining time. So clocks of nodes do not matter.
+//! Times are on the clock of the database. A node is told how much time remains, so its own clock does not matter.
 
 use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
@@ -25,7 +25,7 @@ use crate::{FrontierError, GateClaim};
 
 /// Maximum number of sites of one gate that a node visits at a time.
 pub(super) const SITES_PER_GATE: usize = 16;
-/// Number of sites per gate that return to the queue at a time, when the gate has no owner.
+/// Number of sites per gate without an owner that return from the line to the queue in one step.
 const PROMOTED: i64 = 4;
 /// Number of gates without an owner that are looked at in one step.
 const ORPHANS: i64 = 64;
@@ -39,9 +39,9 @@ pub(super) enum Turn {
     InLine,
 }
 
-/// Decides about due sites, given the gate of each, the gates that this node owns, and how many sites of each gate it has
-/// leased. Sites come in the order in which they are due. A site without a known gate is leased, because only a visit can
-/// find its address.
+/// Decides which due sites are leased. Takes the gate of each site (in order of due time), the gates that this node
+/// owns, and the number of sites that it has leased for each gate. A site without a known gate is leased, because only
+/// a visit can find its address.
 pub(super) fn turns(
     gates: &[Option<IpAddr>],
     owned: &HashMap<IpAddr, Duration>,
@@ -128,7 +128,7 @@ impl Postgres {
             }
         }
         if !waiting.is_empty() {
-            // The rows were locked by the claim, or belong to this node, so that they still exist.
+            // These rows still exist, because the claim has locked them or this node owns them.
             let waiting: Vec<IpAddr> = waiting.into_iter().collect();
             let sql = "UPDATE gates SET line = true WHERE gate = ANY($1) AND NOT line";
             tables.connection.run(sql, &[&waiting])?;
@@ -168,8 +168,8 @@ impl Postgres {
         Ok(sites)
     }
 
-    /// Puts some sites that wait in line for gates without an owner back into the queue of due sites, and deletes
-    /// gates that nobody needs. The result is always false (no further step is needed).
+    /// Puts some sites that wait in line for gates without an owner back into the queue of due sites, and deletes gates
+    /// that have neither an owner nor a line. Always returns false: no further step is needed.
     pub(super) fn promote(&mut self, now: i64) -> Result<bool, StoreError> {
         let tables = &self.core.store.tables;
         let sql = "SELECT gate FROM gates WHERE line AND node IS NULL AND free <= $1 ORDER BY gate LIMIT $2 FOR UPDATE SKIP LOCKED";
@@ -203,8 +203,8 @@ impl PostgresTables {
         }
     }
 
-    /// Claims gates. Returns those that belong to this node now, and for how long each of them is closed. The rows of the
-    /// others are locked.
+    /// Claims gates. Returns the gates that belong to this node now, and for how long each is closed. Locks the rows of
+    /// the other gates.
     pub(super) fn claim_gates(
         &self,
         gates: &BTreeSet<IpAddr>,
@@ -232,7 +232,8 @@ impl PostgresTables {
         Ok(owned)
     }
 
-    /// The gates of this node that have a line, and how many sites of each may be leased; those without room are left out.
+    /// The gates of this node that have a line, each with the number of sites that can still be leased. Gates without
+    /// room are left out.
     pub(super) fn own_lines(&self) -> Result<Vec<(IpAddr, i64)>, StoreError> {
         let sql = "SELECT gate FROM gates WHERE line AND node = $1";
         let rows = self.connection.query(sql, &[&self.node.get()])?;
@@ -265,8 +266,8 @@ impl PostgresTables {
         Ok([orphan, own].into_iter().flatten().min())
     }
 
-    /// Marks the lines that have become empty. The gates are locked first, and then looked at by another statement, which
-    /// sees the sites that other transactions have put in line before.
+    /// Marks the lines that have become empty. The first statement locks the gates. The second one examines them, so it
+    /// sees all sites that other transactions have put in line before.
     fn end_lines(&self, gates: &[IpAddr]) -> Result<(), StoreError> {
         let sql = "SELECT gate FROM gates WHERE gate = ANY($1) ORDER BY gate FOR UPDATE";
         self.connection.query(sql, &[&gates])?;
@@ -276,7 +277,7 @@ impl PostgresTables {
         Ok(())
     }
 
-    /// Takes the gates from a node that ends. They are closed until `free`.
+    /// Takes the gates from a node that ends, and closes them until `free`.
     pub(super) fn orphan_gates(&self, node: i64, free: i64) -> Result<(), StoreError> {
         let sql = "UPDATE gates SET node = NULL, free = greatest(free, $2) WHERE gate IN \
                    (SELECT gate FROM gates WHERE node = $1 ORDER BY gate FOR UPDATE)";

@@ -16,7 +16,7 @@ fn address(last: u8) -> IpAddr {
     IpAddr::from([127, 0, 0, last])
 }
 
-/// A check-in that releases the lease with all its pages. The site was found at `address`.
+/// A check-in that releases the lease and reports all its pages as visited. The site was found at `address`.
 fn found_at(lease: &Lease, address: IpAddr, due: i64) -> CheckIn {
     let facts = SiteFacts {
         addresses: Some(Addresses {
@@ -62,7 +62,7 @@ fn the_sites_of_an_address_go_to_the_owner_of_its_gate() {
     let gate = held[0].gate.expect("claimed with the lease");
     assert_eq!((gate.address, gate.closed), (address(9), Duration::ZERO));
     assert!(second.check_out(20, 9).expect("checks out").is_empty());
-    // They do not make the other node ask again and again.
+    // Sites in line do not make the other node ask again and again.
     assert!(
         second
             .status(20)
@@ -90,7 +90,7 @@ fn a_gate_that_is_given_back_goes_to_the_next_node() {
     first
         .give_gates_back(22, &[address(9)])
         .expect("given back");
-    // A site in line returns to the queue when lines are looked at the next time, a second later.
+    // A site in line returns to the queue when lines are examined again, a second later.
     let taken = second.check_out(1100, 9).expect("checks out");
     assert_eq!(taken.len(), 2, "one at each address");
     assert_eq!(
@@ -133,7 +133,7 @@ fn the_gates_of_a_dead_node_are_closed_for_a_pause() {
     assert_eq!(dead.fence().expect("a fence").term().node, number(after));
 }
 
-/// An address with very many sites: a node visits some of them at a time, and other sites are not kept waiting by the rest.
+/// A node visits only some sites of an address with very many sites at a time. The rest do not delay other sites.
 #[test]
 fn an_address_with_many_sites_takes_few_visits() {
     let schema = Schema::new();
@@ -174,7 +174,7 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// The nodes, and what they were told.
+/// The nodes, and the gates that they were told about.
 struct Model {
     nodes: Vec<Postgres>,
     now: i64,
@@ -313,7 +313,7 @@ impl Model {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, max_shrink_iters: 100, ..ProptestConfig::default() })]
 
-    /// A gate has one owner, is closed for a pause after the death of its owner, and no site waits forever.
+    /// A gate has one owner. It is closed for a pause after the death of its owner. No site waits forever.
     #[test]
     fn a_gate_has_one_owner(operations in proptest::collection::vec(operation(), 1..60)) {
         let schema = Schema::new();

@@ -10,7 +10,7 @@ use crate::store_error::StoreError;
 const STEP: i64 = if cfg!(test) { 2 } else { 5000 };
 
 impl Postgres {
-    /// Recompute `due` and `class` of all sites, in steps, so that no check-out waits for all of them.
+    /// Recompute `due` and `class` of all sites. This is done in steps, so that no check-out waits until all are done.
     pub(super) fn reschedule(&mut self, now: i64) -> Result<(), FrontierError> {
         for class in [SEED_NEW, FOUND, SEED_VISITED, SEED_REVISIT, FOUND_REVISIT] {
             let mut after = None;
@@ -34,8 +34,9 @@ impl Postgres {
 }
 
 impl PostgresTables {
-    /// Recompute `due` or `class` of the next sites of a class, in order of `due`, after the time `after`:
-    /// [`SiteRow`](crate::sites::site_row::SiteRow)'s `schedule` and `class` in SQL. Returns the last time.
+    /// Recompute the next sites of a class, in order of `due`, whose `due` is later than `after`: their `class` if they
+    /// have only revisits, and otherwise their `due`. This is `schedule` and `class` of
+    /// [`SiteRow`](crate::sites::site_row::SiteRow) in SQL. Returns the last due time.
     fn reschedule(
         &self,
         class: i64,

@@ -1,9 +1,9 @@
 //! The journal: links to other sites that are in no link run yet, written in the same transaction as the pages on which
 //! they were found.
 //!
-//! Two tables take turns. The sorter (`sorter.rs`) switches new links to the other table, locks the full one until the
-//! transactions that write to it have ended, and truncates it when its links are in a link run. A transaction that had
-//! chosen the full table before the switch may write to it afterwards; its links are sorted the next time.
+//! Two tables take turns. The sorter (`sorter.rs`) directs new links to the other table. It then locks the full table,
+//! which waits for the transactions that write to it, and truncates it when its links are in a link run. A transaction
+//! that chose the full table before the switch can still write to it afterwards. Those links are sorted the next time.
 
 use tokio_postgres::Row;
 
@@ -63,7 +63,7 @@ impl Store<PostgresTables> {
         self.tables.connection.batch(&sql)
     }
 
-    /// The next links of the journal that was opened, about `count`. The end is an empty part.
+    /// About `count` further links of the opened journal; none at its end.
     pub(super) fn journal_next(&self, journal: i64, count: usize) -> Result<Gather, StoreError> {
         let mut gather = Gather::default();
         while !gather.is_full(count) {

@@ -1,6 +1,7 @@
-//! The first blocks of pages that wait (table `later`), read for many sites at once.
+//! The first blocks of waiting pages (table `later`), read for many sites at once.
 //!
-//! Without them, each site with due retries or revisits would cost a check-out several statements.
+//! If they were read site by site, a check-out would need several statements for each site with due retries or
+//! revisits.
 
 use std::collections::VecDeque;
 
@@ -9,8 +10,8 @@ use crate::sites::later::WaitKind;
 use crate::sites::site_row::SiteRow;
 use crate::store_error::StoreError;
 
-/// Number of blocks that are read for each site and kind. A check-out rarely takes more than one; the due time of the next
-/// is needed too.
+/// Number of blocks that are read for each site and kind. A check-out rarely takes more than one, but it also needs the
+/// due time of the next one.
 const BLOCKS: i64 = 3;
 
 /// A block of waiting pages: due time, id, pages.
@@ -65,7 +66,7 @@ impl PostgresTables {
         Ok(())
     }
 
-    /// The due time of the first block, stored or new. `Err`: it is not known without a query.
+    /// The due time of the first block, stored or new. Returns `Err` if only a query can tell.
     pub(super) fn known_later_due(&self, site: i64, kind: WaitKind) -> Result<Option<i64>, ()> {
         let unit = self.unit.borrow();
         let first = unit.first_later.get(&(site, kind as i16)).ok_or(())?;
@@ -89,7 +90,7 @@ impl PostgresTables {
         (*due == earliest).then(|| (*id, pages.clone()))
     }
 
-    /// A block is deleted. If it is not the first, the blocks that were read no longer help.
+    /// Note that a block is deleted. If it is not the first block, drop the blocks that were read.
     pub(super) fn forget_later(&self, site: i64, id: i64) {
         let mut unit = self.unit.borrow_mut();
         for kind in WaitKind::ALL {

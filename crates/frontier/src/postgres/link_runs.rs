@@ -3,10 +3,10 @@
 //! A site stores the newest link run that it has consumed. Consumed links are not deleted one by one; the next merge drops
 //! them.
 //!
-//! Invariants: A run that is in the list is complete. The known sites of the run up to `upto` were announced: they are due
-//! because of it. Whoever reads runs holds the lock [`RUNS`] shared from before it reads the list until the end of
-//! its transaction; whoever announces sites or replaces runs holds it exclusively. So no announcement is missed, and no
-//! table is truncated while it is read.
+//! Invariants: A run in the list is complete. It was announced to its known sites up to `upto`, which are due because
+//! of it. A transaction that reads runs takes the lock [`RUNS`] in shared mode before it reads the list, and keeps it
+//! until it ends. A transaction that announces or replaces runs takes the lock exclusively. So no announcement is
+//! missed, and no table is truncated while it is read.
 
 use super::tables::PostgresTables;
 use super::unit::FirstLinks;
@@ -20,11 +20,11 @@ pub(super) const RUNS: i32 = 1;
 pub(super) const SORTER: i32 = 2;
 pub(super) const MIGRATION: i32 = 3;
 
-/// Number of tables for link runs that are used. There are 96.
+/// Number of tables for link runs that are used. `schema.sql` creates 96.
 pub(super) const SLOTS: i32 = if cfg!(test) { 18 } else { 96 };
 
-/// Maximum number of blocks beginning with links to a site that are read in one statement for many sites. If the site
-/// has more, `MORE_BLOCKS` of them are read at a time.
+/// The statement that reads links of many sites reads, per site, at most this many blocks that begin with that site. If
+/// the site has more, they are read `MORE_BLOCKS` at a time.
 const FIRST_BLOCKS: i64 = if cfg!(test) { 1 } else { 8 };
 const MORE_BLOCKS: i64 = if cfg!(test) { 2 } else { 256 };
 
@@ -39,8 +39,8 @@ pub(super) struct LinkRun {
 }
 
 impl LinkRun {
-    /// Whether the run can have links that are newer than the link run `consumed`. A site may see links of a run before
-    /// the run is announced to it. Then the announcement finds that the site has consumed the run.
+    /// Whether the run can have links that are newer than the link run `consumed`. A site can read a run before the run
+    /// is announced to it. The announcement then finds that the site has consumed the run.
     fn may_have(&self, consumed: i64) -> bool {
         self.last > consumed
     }
@@ -106,7 +106,7 @@ impl PostgresTables {
             if here.is_empty() {
                 continue;
             }
-            // The links of a site may begin inside the block before the first block that starts with this site.
+            // The first links of a site can be in the block before the first block that starts with this site.
             let sql = format!(
                 "SELECT s.site, b.links, b.part FROM unnest($1::int8[]) AS s (site) CROSS JOIN LATERAL ( \
                  (SELECT part, links FROM run_{0} WHERE first < s.site ORDER BY first DESC, part DESC LIMIT 1) UNION ALL \

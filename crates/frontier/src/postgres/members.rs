@@ -1,5 +1,5 @@
-//! What the nodes share beside sites and pages (tables `nodes`, `folders`, `texts`, `named_values`), for nodes and for
-//! commands.
+//! What the nodes share beside sites and pages (tables `nodes`, `folders`, `texts`, `named_values`). Nodes and commands
+//! use it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ const FOLDER_FILE: &str = "node.toml";
 const FOLDER_NOTE: &str =
     "# The crawl whose volumes this folder stores, and its number there. Written by aranha.\n";
 
-/// Move the expiry of a node forward, and write what it tells about itself. Returns false if it was declared dead.
+/// Move the expiry of a node forward, and write its report. Returns false if it was declared dead.
 pub(super) fn renew(
     connection: &Connection,
     node: i64,
@@ -46,8 +46,8 @@ struct FolderFile {
     folder: u32,
 }
 
-/// The number of a folder in this crawl. It is remembered in the folder. A folder that was moved or copied gets a new
-/// number, so that two folders never have the same one.
+/// The number of a folder in this crawl. A file in the folder remembers it. A folder that was moved or copied gets a
+/// new number, so that no two folders have the same number.
 pub(super) fn register_folder(
     tables: &PostgresTables,
     folder: &Path,
@@ -99,7 +99,7 @@ fn place_of(folder: &Path) -> String {
 }
 
 impl Postgres {
-    /// Write what other nodes may want to know about this one, after it was registered.
+    /// After this node was registered, write its description for other nodes.
     pub(super) fn describe(&self) -> Result<(), StoreError> {
         let tables = &self.core.store.tables;
         let folder = (self.folder != 0).then_some(i64::from(self.folder));
@@ -120,8 +120,8 @@ impl Postgres {
         Ok(())
     }
 
-    /// The earliest time at which a courtesy pause may be ended early: now, or after a whole pause if other nodes are
-    /// at work, because one of them may just have sent a request.
+    /// The earliest time to which the end of a courtesy pause can be brought forward. This is now, or after a whole
+    /// pause if other nodes are at work, because one of them may just have sent a request.
     pub(super) fn earliest_visit(&self, now: i64) -> Result<i64, StoreError> {
         let tables = &self.core.store.tables;
         let sql = format!(
@@ -202,7 +202,7 @@ impl SharedCrawl for Postgres {
     ) -> Result<SharedText, FrontierError> {
         self.transact(self.last_now, |engine, _| {
             let connection = &engine.core.store.tables.connection;
-            // The row is created first, so that two nodes that change a new text take turns.
+            // The row is created first, so that two nodes that create the same text wait for each other.
             let sql = "INSERT INTO texts VALUES ($1, 0, '') ON CONFLICT DO NOTHING";
             connection.run(sql, &[&name])?;
             let sql = "SELECT version, content FROM texts WHERE name = $1 FOR UPDATE";

@@ -1,12 +1,12 @@
-//! Merges link runs of a level into one link run of the next level, in steps beside the crawl.
+//! Merges link runs of a level into one link run of the next level. The crawl goes on between the steps.
 //!
-//! A merge is a row in the table `merges`, with the last site whose links were merged. Each step is a transaction: it reads
-//! the links of the next sites from the sources, appends them to the table of the target, and moves the row forward. The
-//! sources are in the list of link runs and are read until the last step, which replaces them by the target. If the node
-//! that merges is gone, another one continues.
+//! A merge is a row in the table `merges`, with the last site whose links were merged. Each step is a transaction: it
+//! reads the links of the next sites from the sources, appends them to the table of the target, and moves the row
+//! forward. Until the last step replaces the sources by the target, the sources stay in the list of link runs and
+//! check-outs read them. If the merging node is gone, another one continues.
 //!
-//! A merge drops links that their site has consumed, and links that an older source contains too. The newest consumed link
-//! run of a site only grows, so a value that is read early drops fewer links, never more.
+//! A merge drops links that their site has consumed, and links that an older source contains too. The number of the
+//! newest run that a site has consumed only grows, so with an old value a merge drops too few links, never too many.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -22,11 +22,10 @@ use crate::store_error::StoreError;
 
 /// Number of link runs of a level that are merged into one link run of the next level.
 const RUNS_PER_MERGE: usize = if cfg!(test) { 8 } else { 16 };
-/// If there are more link runs than this, a level is merged although it has fewer than `RUNS_PER_MERGE` runs.
-/// Otherwise many levels with few runs each could take
-/// all tables, so that links could not be sorted any more.
+/// If there are more link runs than this, a level is merged although it has fewer than `RUNS_PER_MERGE` runs. Otherwise
+/// many levels with few runs each could take all tables, and no more links could be sorted.
 const SCARCE: usize = SLOTS as usize / 2;
-/// Minimum time of a step while tables are scarce, and maximum time of any step.
+/// Maximum time of a step. While tables are scarce, each step takes this long.
 const LONG_STEP: Duration = Duration::from_secs(1);
 /// Number of sites, and size of their links in bytes, that are merged at a time.
 const SITES: usize = if cfg!(test) { 3 } else { 2000 };
@@ -58,7 +57,7 @@ pub(super) enum MergeStep {
     /// There is nothing to merge, or another node merges or sorts.
     None,
     More,
-    /// The tables of the sources are in use, so that they cannot be truncated.
+    /// The tables of the sources cannot be truncated, because they are in use.
     InUse,
 }
 
@@ -96,7 +95,7 @@ impl Postgres {
         }
     }
 
-    /// Merge for about `budget`. `in_use`: the last step must not truncate tables.
+    /// Merge for about `budget`. If `in_use` is true, the last step does not truncate tables.
     pub(super) fn merge_step(
         &mut self,
         budget: Duration,
@@ -109,7 +108,7 @@ impl Postgres {
         let tables = &self.core.store.tables;
         let runs = tables.read_runs()?;
         let mut merge = match tables.merge()? {
-            // The node that merges has the sources open.
+            // Another node merges and has the sources open.
             Some(_) if kept.is_none() && tables.is_merged_by_another()? => {
                 return Ok(MergeStep::None);
             }
@@ -165,8 +164,8 @@ impl Postgres {
         Ok(readers)
     }
 
-    /// Append the links of the next sites to the target, for about `budget`. Returns the last site; `None` if there are no
-    /// more.
+    /// For about `budget`, append the links of the next sites to the target. Returns the last site, or `None` if all
+    /// sites are done.
     fn copy_links(
         &self,
         merge: &mut Merge,
@@ -182,13 +181,14 @@ impl Postgres {
         };
         let mut upto = None;
         while let Some(site) = next(readers) {
-            // The readers are in order of age, oldest first, so that links stay in ascending order of their runs.
+            // The readers are in order of the age of their runs, oldest first. So the links of a site stay in that
+            // order.
             for reader in readers.iter_mut() {
                 while reader.block.site() == Some(site) {
                     for link in reader.block.links() {
                         batch.push(site, &link);
                     }
-                    // The links of a large site are more than a batch.
+                    // A large site can have more links than fit into a batch.
                     if batch.bytes.len() >= 2 * BYTES {
                         batch.write(self, &mut writer)?;
                     }
@@ -225,13 +225,13 @@ impl Postgres {
             .map(|run| format!("run_{}", run.slot))
             .collect();
         if in_use {
-            // This takes longer than a truncation, so it comes before the lock that stops check-outs.
+            // This takes longer than a truncation, so it is done before the lock that stops check-outs is taken.
             for name in &names {
                 tables.connection.batch(&format!("DELETE FROM {name}"))?;
             }
         }
-        // Nobody may read the sources from now on. A reader that has this lock may wait for one of the tables, so they
-        // are locked afterwards.
+        // Nobody may read the sources from now on. A reader that has this lock may wait for one of the tables, so the
+        // tables are locked after it.
         tables.lock_until_commit(RUNS)?;
         if !in_use && !tables.try_truncate(&names)? {
             return Ok(MergeStep::InUse);
@@ -271,8 +271,7 @@ struct Batch {
     sites: usize,
     bytes: Vec<u8>,
     links: Vec<BatchLink>,
-    /// The site of the last link that was written, the newest link run that it has consumed, and the keys that were
-    /// written for it.
+    /// The site of the last link that was written.
     site: Option<i64>,
     unique: Unique,
 }
@@ -366,7 +365,7 @@ impl PostgresTables {
         }))
     }
 
-    /// Whether another node that is alive made the last step.
+    /// Whether the last step was made by another node, which is still alive.
     fn is_merged_by_another(&self) -> Result<bool, StoreError> {
         let sql =
             "SELECT 1 FROM merges m JOIN nodes n ON n.node = m.node WHERE n.alive AND n.node <> $1";
@@ -390,8 +389,8 @@ impl PostgresTables {
         Ok(())
     }
 
-    /// Empty tables at once. Returns false if somebody reads one of them, such as a backup of the database: to wait for
-    /// the lock would stop everybody else.
+    /// Truncate tables without waiting. Returns false if one of them is in use, for example by a backup of the
+    /// database. Waiting for the lock would block all other users of the table.
     pub(super) fn try_truncate(&self, names: &[String]) -> Result<bool, StoreError> {
         let names = names.join(", ");
         self.connection.batch("SAVEPOINT truncation")?;

@@ -21,7 +21,7 @@ fn send(node: &mut Postgres, now: i64, lease: &Lease, links: &[String]) {
     assert!(replies[0].is_ok());
 }
 
-/// A node with one lease, and a run with links to some sites for each number in `runs`.
+/// A node with one lease. For each number in `runs`, there is a run with links to some sites.
 fn node_with_runs(schema: &Schema, runs: std::ops::Range<i64>) -> (Postgres, Lease) {
     let mut node = schema.open_as("a", LONG);
     node.seed(0, &[seed("https://a.example/")]).expect("seeds");
@@ -100,7 +100,7 @@ fn a_merge_is_made_in_steps_and_another_node_continues_it() {
         8,
         "not merged yet"
     );
-    // The links that were merged and the others are in the sources.
+    // The sources still contain all links, also those that were merged.
     assert_eq!(admitted(&mut second, 5), expected(0..8));
     assert!(
         !second.tidy(6, short).expect("tidies"),
@@ -132,7 +132,8 @@ fn a_merge_in_steps_loses_no_link() {
     assert_eq!(admitted(&mut node, 5), expected(0..8));
 }
 
-/// A backup reads all tables in one transaction. The end of a merge waited for it, and all check-outs waited for the merge.
+/// A backup reads all tables in one transaction. The end of a merge used to wait for the backup, and all check-outs
+/// waited for the merge.
 #[test]
 fn nobody_waits_for_a_backup() {
     let schema = Schema::new();
@@ -220,7 +221,7 @@ fn only_the_newest_blocks_of_keys_are_read_to_append_some() {
     };
     for number in 0..200 {
         let (appended, blocks) = append(&mut node, number).expect("appends");
-        // A block that was merged, and one that was read although it was not needed, for each level.
+        // For each level, one block that was merged and one that was read but not needed.
         assert!(blocks <= 5, "{blocks} blocks after {appended}");
     }
     let keys = node.transact(3, |engine, _| {

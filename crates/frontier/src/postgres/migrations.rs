@@ -1,8 +1,8 @@
 //! The layout of the tables: creates them, and migrates tables of an earlier layout.
 //!
 //! The table `layout` has the number of the layout. To change the layout, change `schema.sql` and append a file to
-//! [`MIGRATIONS`] that turns the previous layout into the new one. Nodes that open the frontier at the same time apply a
-//! migration once: they take a lock.
+//! [`MIGRATIONS`] that turns the previous layout into the new one. If several nodes open the frontier at the same time,
+//! a lock ensures that a migration is applied once.
 
 use super::connection::Connection;
 use super::link_runs::MIGRATION;

@@ -9,7 +9,7 @@
 //! - **A transaction of a node that was declared dead writes nothing**, and a check-in is stored only if the row of its
 //!   site still has its lease (`nodes.rs`).
 //! - **A transaction locks the rows of its sites in order of key** (`transaction.rs`, `tables.rs`). Most calls are one
-//!   transaction. A check-out and a call for all sites are several.
+//!   transaction. A check-out, and a call that changes all sites, are several transactions.
 //! - **No announcement of links is missed**, and no link run is removed while it is read (`link_runs.rs`).
 //! - **Every change is on the disk of the database when the call returns.**
 //!
@@ -80,7 +80,7 @@ use tables::PostgresTables;
 
 pub use admin::Unlocked;
 
-/// Time after which a node that has no work looks again, while other nodes visit sites, in milliseconds.
+/// While other nodes visit sites, a node without work looks for work after this time in milliseconds.
 const OTHERS_POLL: i64 = 1000;
 
 /// How a node takes part in a crawl.
@@ -90,11 +90,11 @@ pub struct NodeSettings {
     pub node: String,
     /// Time without a sign of life after which the node is declared dead, and its sites are given to others.
     pub ttl: Duration,
-    /// Time from the declaration to the next visit of these sites. It must not be shorter than the courtesy pause. If it is
-    /// zero, no pause per address is kept across nodes.
+    /// Minimum time from that declaration to the next visit of these sites. It must not be shorter than the courtesy
+    /// pause. If it is zero, the nodes do not keep a common pause per address.
     pub pause: Duration,
     /// Whether due times and courtesy pauses are kept on the clock of the database, so that the clocks of the nodes do
-    /// not matter. Otherwise the times of the caller are used as they are, for simulated time.
+    /// not matter. If false, the times of the caller are used without conversion, for simulated time.
     pub is_on_database_time: bool,
     /// The folder of the volumes of this node, which gets a number that no other folder of the crawl has. `None` for a
     /// process that visits no sites.
@@ -113,7 +113,8 @@ impl Default for NodeSettings {
     }
 }
 
-/// The PostgreSQL engine: one node of a crawl.
+/// The PostgreSQL engine: one node of a crawl. Due times are stored on the frontier's clock. This is the clock of the
+/// database, or the clock of the caller in simulated time.
 #[derive(Debug)]
 pub struct Postgres {
     core: Core<PostgresTables>,
@@ -126,19 +127,19 @@ pub struct Postgres {
     last_clean: Option<i64>,
     /// The number of the group of check-ins that is being stored.
     group: Option<i64>,
-    /// The horizon that was set last, on the clock of the caller, until a transaction knows the clock of the sites.
+    /// The horizon that was set last, on the caller's clock. The next transaction converts it to the frontier's clock.
     horizon: Option<i64>,
-    /// The open sources of the merge to which this node made the last step.
+    /// The open sources of the merge whose last step this node made.
     merging: Option<merge::Sources>,
     /// Whether due times of sites may have been computed with another horizon.
     horizon_changed: bool,
-    /// The clock of the sites minus the clock of the caller.
+    /// The frontier's clock minus the caller's clock.
     shift: Cell<i64>,
     /// Time of the last call.
     last_now: i64,
     /// The number of the folder; 0 if there is none.
     folder: u32,
-    /// Keeps other processes from the folder.
+    /// Prevents other processes from using the folder.
     _lock: Option<Lock>,
     report: Arc<NodeReport>,
 }
@@ -237,7 +238,7 @@ impl Postgres {
     /// Leave the crawl: release all leases, and end this node.
     fn leave(&mut self) -> Result<(), FrontierError> {
         self.transact(self.last_now, |engine, now| {
-            // A visit that was broken off may have sent a request just before; its time is known only to the visit.
+            // An aborted visit may just have sent a request, and only the visit knows when.
             let free = engine.after_pause(now);
             let has_pause = !engine.settings.pause.is_zero();
             engine.release(now, if has_pause { free } else { i64::MIN })?;
@@ -245,7 +246,7 @@ impl Postgres {
             let tables = &engine.core.store.tables;
             tables.fold_totals(tables.node.get())?;
             tables.orphan_gates(tables.node.get(), free)?;
-            // Nobody wants to know about a command that only changed something.
+            // The row of a command is deleted, because lists of nodes do not show commands.
             let sql = if engine.folder == 0 {
                 "DELETE FROM nodes WHERE node = $1"
             } else {
@@ -256,8 +257,8 @@ impl Postgres {
         })
     }
 
-    /// Make a call that may take long. Visits cannot renew their leases during the call, so after a long call all
-    /// leases of this node are extended; none expires before its visit could renew it.
+    /// Make a call that can take long. Visits cannot renew their leases during the call. So after a long call all
+    /// leases of this node are extended, to give each visit time to renew.
     fn with_leases_kept<T>(&mut self, now: i64, work: impl FnOnce(&mut Postgres) -> T) -> T {
         let begun = Instant::now();
         let result = work(self);
@@ -294,7 +295,8 @@ impl Postgres {
         tables.lock_sites(&sites)
     }
 
-    /// Make the locked sites due in parts: `step` handles some sites after a key, and returns the key of the last.
+    /// Make sites due, some sites per transaction. `step` handles sites whose keys follow the given key, and
+    /// returns the last key.
     fn in_steps(
         &mut self,
         now: i64,

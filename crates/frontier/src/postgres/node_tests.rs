@@ -8,7 +8,7 @@ use crate::suite::{everything, link, page, record, release, seed, small};
 use crate::{Claim, VisitOrder};
 use crate::{Outcome, Rediscovered, WindowUpdate};
 
-/// The visit of another node had its own list of known pages, and both stored the same page.
+/// A visit kept its own list of known pages. Visits of two nodes could therefore store the same page twice.
 #[test]
 fn a_page_that_is_found_again_during_a_visit_is_admitted_once() {
     let schema = Schema::new();
@@ -68,7 +68,7 @@ fn retries_and_claims_are_on_the_clock_of_the_database() {
         let due = node.status(now).expect("status").next_due.expect("due");
         assert!((due - now - 600_000).abs() < 60_000, "{due}");
     }
-    // The claim is made now, on a clock that is ahead of that of the database. It is not in the future.
+    // The clock of this claim is ahead of the database's clock. Even so, the claim is not in the future.
     let ahead = std::time::SystemTime::now() + Duration::from_hours(1);
     let ahead = ahead
         .duration_since(std::time::UNIX_EPOCH)
@@ -103,7 +103,7 @@ fn a_new_horizon_does_not_stop_other_nodes() {
         assert!(node.check_in(2, vec![entry]).expect("stored")[0].is_ok());
     }
     let mut late = schema.open_as("b", LONG);
-    // One site has a longer pause than the horizon, so that it changes its class.
+    // The pause of one site ends after the horizon, so the site changes its class.
     let other = connection(schema.address());
     other
         .batch("UPDATE sites SET due = 90, free = 90")
@@ -148,7 +148,7 @@ fn the_status_does_not_read_the_journals() {
     let mut entry = release(&lease, 5);
     entry.outside = vec![link("https://b.example/"), link("https://c.example/")];
     assert!(node.check_in(2, vec![entry]).expect("stored")[0].is_ok());
-    // The size of the tables is measured and kept.
+    // This measures the size of the tables, which is then kept.
     node.status(3).expect("status");
     let sorter = connection(schema.address());
     let sql = "BEGIN; LOCK TABLE journal_0, journal_1 IN ACCESS EXCLUSIVE MODE";
@@ -174,7 +174,7 @@ fn a_crawl_with_an_unannounced_run_is_not_over() {
     entry.outside = vec![link("https://a.example/again")];
     assert!(node.check_in(2, vec![entry]).expect("stored")[0].is_ok());
     node.flush(3).expect("flushes");
-    // As if the sorter had ended before it announced the run.
+    // This is the state after a sorter that ended before it announced the run.
     let tables = &node.core.store.tables;
     let sql = "UPDATE runs SET upto = -9223372036854775808; \
                UPDATE sites SET inbox = false, due = NULL, class = 4";
@@ -183,7 +183,7 @@ fn a_crawl_with_an_unannounced_run_is_not_over() {
     assert_eq!(node.check_out(5, 1).expect("checks out").len(), 1);
 }
 
-/// A node without work ended, and ended the order of all nodes, although another one still visited a site.
+/// A node without work ended the order of all nodes, although another node still visited a site.
 #[test]
 fn a_crawl_in_which_another_node_visits_a_site_is_not_over() {
     let schema = Schema::new();

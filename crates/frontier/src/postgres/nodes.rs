@@ -1,18 +1,18 @@
 //! Nodes: the processes that hold leases (table `nodes`).
 //!
 //! A node lives until `expires`, on the clock of the database. A thread with a connection of its own moves `expires`
-//! forward every eighth of the time to live. Any node declares others dead that did not: it gives their sites back, with
-//! a pause from now on.
+//! forward every eighth of the time to live. A node that failed to do so is declared dead by any other node, which
+//! releases the sites of the dead node after a pause.
 //!
-//! **Fencing.** Every transaction of a node locks its row in `nodes` against being declared dead (`FOR KEY SHARE`) and
-//! fails if it was. The renewal changes no key, so it does not wait for that lock; the declaration takes the row
-//! `FOR UPDATE`, so it waits. A node that was declared dead writes nothing under its old number: it is registered anew,
-//! and its leases are lost.
+//! **Fencing.** Every transaction of a node locks the node's row in `nodes` (`FOR KEY SHARE`), and fails if the node
+//! was declared dead. A renewal changes no key, so it does not wait for that lock. A declaration of death locks the row
+//! `FOR UPDATE`, so it waits until the transaction has ended. A node that was declared dead writes nothing under its
+//! old number: it is registered anew, and its leases are lost.
 //!
-//! The time until which this node may send requests is in `fence.rs`.
+//! `fence.rs` has the deadline of this node for sending requests.
 //!
-//! **An outage of the database kills no node.** A node declares others dead only after it was in contact with the database
-//! for a while without interruption. In that time, the others renew their expiry if they can.
+//! **An outage of the database kills no node.** A node declares others dead only after it was in contact with the
+//! database for a while without interruption. This gives the other nodes time to renew their expiry.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering::SeqCst};
@@ -31,8 +31,8 @@ use crate::store_error::StoreError;
 
 /// The time of the database in unix milliseconds, as an SQL expression.
 pub(super) const NOW: &str = "(extract(epoch FROM clock_timestamp()) * 1000)::int8";
-/// A node that was in contact with the database for this share of the time to live declares others dead. They try to renew
-/// twice in that time.
+/// A node may declare others dead when its contact with the database has lasted for the time to live divided by this
+/// number. The others try to renew at least twice in that time.
 const CONTACT: u32 = 3;
 const RENEWALS: u32 = 8;
 
@@ -49,7 +49,7 @@ pub(super) struct Heartbeat {
 struct Shared {
     node: AtomicI64,
     fence: Arc<Fence>,
-    /// The beginning of the uninterrupted contact with the database, on the clock of [`boot_time`].
+    /// When the uninterrupted contact with the database began, as [`boot_time`].
     contact_since: AtomicI64,
 }
 
@@ -86,7 +86,7 @@ impl Heartbeat {
         Arc::clone(&self.shared.fence)
     }
 
-    /// The node was registered.
+    /// Record that the node was registered.
     fn registered(&self, node: i64, asked: i64, ttl: Duration) -> Result<(), StoreError> {
         self.shared.node.store(node, SeqCst);
         self.shared.renewed(node, asked, ttl)
@@ -98,7 +98,7 @@ impl Heartbeat {
         contact >= (ttl / CONTACT).as_millis() as i64
     }
 
-    /// As if the contact with the database had begun long ago.
+    /// Pretend that the contact with the database began long ago.
     #[cfg(test)]
     pub(super) fn assume_contact(&self) {
         self.shared.contact_since.store(i64::MIN / 2, SeqCst);
@@ -135,7 +135,7 @@ impl Drop for Heartbeat {
     fn drop(&mut self) {
         self.stop = None;
         if let Some(thread) = self.thread.take() {
-            // The thread ends with the call that it is in.
+            // The thread ends after its current call.
             let _ = thread.join();
         }
         self.shared.fence.end();
@@ -221,8 +221,8 @@ impl PostgresTables {
         self.keep_sites(&rows)
     }
 
-    /// Lock this node against being declared dead until the end of the transaction. Returns the time of the database;
-    /// `None` if the node was declared dead.
+    /// Until the end of the transaction, prevent that this node is declared dead. Returns the time of the database, or
+    /// `None` if the node was declared dead already.
     pub(super) fn hold_node(&self) -> Result<Option<i64>, StoreError> {
         let sql = format!(
             "SELECT {NOW}, (SELECT version FROM layout) FROM nodes WHERE node = $1 AND alive FOR KEY SHARE"

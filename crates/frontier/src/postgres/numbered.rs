@@ -1,8 +1,8 @@
 //! Groups of check-ins that may be sent twice, and nodes that continue the work of an earlier process.
 //!
-//! A node numbers its groups. The number of the newest group that was stored is in the table `taken`, and is changed by
-//! the transaction that stores the group. So a group can be sent again when it is not known whether it was stored,
-//! also by the next process that uses the folder, which takes over the leases of this node.
+//! A node numbers its groups. The transaction that stores a group also writes the group's number to the table `taken`.
+//! So a node that does not know whether a group was stored can send the group again. The next process that uses the
+//! folder can do so too, because it takes over the leases of this node.
 
 use super::Postgres;
 use super::tables::OwnLease;
@@ -12,7 +12,7 @@ use crate::store_error::StoreError;
 use crate::{CheckIn, CheckedIn, LeaseLost};
 
 impl Postgres {
-    /// Whether the current group was stored by an earlier call. Otherwise its number is kept.
+    /// Whether an earlier call has stored the current group. If not, write its number.
     pub(super) fn was_stored_before(&self) -> Result<bool, StoreError> {
         let Some(number) = self.group else {
             return Ok(false);
@@ -59,7 +59,7 @@ impl Postgres {
             let Some(row) = tables.connection.first(sql, &[&old])? else {
                 return Ok(0);
             };
-            // A process that took over before may have ended, too.
+            // An earlier successor may have ended too.
             match row.try_get::<_, Option<i64>>(0)? {
                 Some(successor) if successor != own => old = successor,
                 _ => break row.try_get::<_, bool>(1)? && old != own,

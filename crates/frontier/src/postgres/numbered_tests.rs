@@ -24,7 +24,7 @@ fn visited(lease: &Lease) -> CheckIn {
     }
 }
 
-/// As after a kill: the connections are lost, and the node does not leave the crawl.
+/// Imitate a kill: close the connections without leaving the crawl.
 fn kill(node: Postgres) -> u64 {
     let number = node.fence().expect("a fence").term().node;
     std::mem::forget(node);
@@ -41,7 +41,7 @@ fn a_group_is_stored_once() {
         replies.expect("answers").remove(0)
     };
     assert!(send(&mut node, 10, 3).is_ok());
-    // The reply was lost. The visit does not know what the site has now, so its lease ends.
+    // The reply was lost. The visit does not know the new state of its site, so its lease ends.
     assert_eq!(send(&mut node, 20, 3), Err(LeaseLost { lease: lease.id }));
     let status = node.status(20).expect("status");
     assert_eq!((status.records, status.pages.known), (1, 2));
@@ -77,7 +77,7 @@ fn the_next_process_stores_the_last_check_ins() {
     assert_eq!(next.release_all(1002).expect("released"), 1);
     let status = other.status(1002).expect("status");
     assert_eq!((status.records, status.sites.leased), (2, 0));
-    // Nobody declares the earlier node dead: it has ended.
+    // Nobody declares the earlier node dead, because it has ended.
     other.heartbeat.assume_contact();
     other.check_out(3000, 1).expect("checks out");
     let tables = &other.core.store.tables;

@@ -65,7 +65,7 @@ fn a_server_that_does_not_answer_is_away() {
     assert!(error.expect_err("no answer").is_away());
 }
 
-/// The call waited for the outcome without end.
+/// The call used to wait forever for the outcome.
 #[test]
 fn a_commit_whose_outcome_stays_unknown_is_not_repeated() {
     let schema = Schema::new();

@@ -86,7 +86,7 @@ pub(super) struct RunReader {
     next: i64,
     /// Number of blocks to read next.
     count: i64,
-    /// If set, nothing was read yet: reading begins with the last block whose first site is not greater than this
+    /// If set, nothing was read yet. Reading then begins with the last block whose first site is not greater than this
     /// site.
     after: Option<i64>,
     rows: std::collections::VecDeque<Vec<u8>>,
@@ -94,7 +94,7 @@ pub(super) struct RunReader {
 }
 
 impl RunReader {
-    /// A reader before the first site after `after`, or some sites earlier.
+    /// A reader that is positioned before the first site after `after`, or some sites earlier.
     pub(super) fn after(slot: i32, after: i64) -> RunReader {
         RunReader {
             slot,
@@ -106,7 +106,7 @@ impl RunReader {
         }
     }
 
-    /// Move to the next site; there is none at the end.
+    /// Move to the next site. At the end of the run there is none.
     pub(super) fn advance(&mut self, engine: &Postgres) -> Result<(), StoreError> {
         let store = &engine.core.store;
         self.block.leave_site();

@@ -3,7 +3,7 @@
 --
 -- Keys of sites and paths are 64-bit hashes, stored as signed integers. A block is a blob with the data of many pages
 -- or links. Blocks form a chain: a row of `sites` has the id of the newest block, and each block has the id of the
--- previous one (0 = none). Nodes take ids from a sequence in steps, so ids of a chain are not in order.
+-- previous one (0 = none). Nodes take ids from a sequence in steps, so the ids of a chain are not in ascending order.
 
 -- Nodes: each opening of the frontier is a node of its own. A node that does not renew `expires` in time is declared
 -- dead by another node, which gives its sites back.
@@ -32,10 +32,10 @@ CREATE TABLE folders (
 );
 CREATE SEQUENCE folder_ids;
 
--- Texts that all nodes share. Every change takes a new version.
+-- Texts that all nodes share. Every change increases the version.
 CREATE TABLE texts (name text PRIMARY KEY, version int8 NOT NULL, content text NOT NULL);
 CREATE SEQUENCE text_versions;
--- The newest group of check-ins of each node that was stored.
+-- The number of the newest stored group of check-ins of each node.
 CREATE TABLE taken (node int8 PRIMARY KEY, number int8 NOT NULL) WITH (fillfactor = 50);
 
 -- Gates of addresses: only the node that owns the gate of an address sends requests to it.
@@ -93,7 +93,7 @@ CREATE TABLE keys (id int8 PRIMARY KEY, site int8 NOT NULL, previous int8 NOT NU
 CREATE TABLE held (id int8 PRIMARY KEY, site int8 NOT NULL, previous int8 NOT NULL, count int8 NOT NULL, pages bytea NOT NULL);
 
 -- Blocks of the queue behind the window, in order of id. The id is taken when the row is inserted, while the row of the
--- site is locked, so the ids of a site are in order whichever node inserts them.
+-- site is locked. So the ids of a site are in ascending order, whichever node inserts them.
 CREATE TABLE pending (site int8 NOT NULL, id int8 NOT NULL, pages bytea NOT NULL, PRIMARY KEY (site, id));
 CREATE SEQUENCE queue_ids;
 
@@ -126,7 +126,7 @@ CREATE TABLE runs (
 );
 CREATE SEQUENCE run_ids;
 
--- The merge of link runs that has begun and has not ended; at most one row. Its links are in the table run_SLOT.
+-- The unfinished merge of link runs; at most one row. Its links are in the table run_SLOT.
 CREATE TABLE merges (
     slot int4 PRIMARY KEY,
     node int8 NOT NULL,           -- node that made the last step
@@ -146,8 +146,8 @@ INSERT INTO named_values VALUES ('journal', 0), ('crawl', (random() * 9e15)::int
 CREATE TABLE totals (node int8 NOT NULL, name text NOT NULL, value int8 NOT NULL, PRIMARY KEY (node, name)) WITH (fillfactor = 50);
 CREATE TABLE outcomes (node int8 NOT NULL, outcome int8 NOT NULL, count int8 NOT NULL, PRIMARY KEY (node, outcome)) WITH (fillfactor = 50);
 
--- Rows of these tables are changed or deleted all the time, first of all those of sites that are due. The default waits until
--- a fifth of a table is dead.
+-- Rows of these tables are changed or deleted all the time, most of all those of due sites. The default settings would
+-- start a vacuum only when a fifth of the rows of a table are dead.
 ALTER TABLE sites SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 100000);
 ALTER TABLE keys SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 100000);
 ALTER TABLE held SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 100000);
@@ -166,8 +166,8 @@ ALTER TABLE held ALTER pages SET STORAGE EXTERNAL;
 ALTER TABLE pending ALTER pages SET STORAGE EXTERNAL;
 ALTER TABLE later ALTER pages SET STORAGE EXTERNAL;
 
--- Links to other sites that are in no link run yet, unsorted. Two tables take turns: one takes new links while the other is
--- sorted and truncated. Link runs are sorted blocks; their tables are truncated when they were merged.
+-- Links to other sites that are in no link run yet, unsorted. Two tables take turns: one takes new links while the
+-- other is sorted and truncated. Link runs are sorted blocks. Their tables are truncated after a merge.
 DO $$
 BEGIN
     FOR slot IN 0..1 LOOP

@@ -1,8 +1,9 @@
 //! The sorter: sorts the links of a journal by site, writes them as a link run, and announces the run to its sites.
 //!
-//! Any node may be the sorter; a lock makes sure that only one is at a time. One transaction writes the run, creates the
-//! rows of new sites, which are due at once, and truncates the journal. Then the run is announced in steps: known sites
-//! that do not wait because of earlier links become due. A sorter that ends in between leaves a run with `upto`, and the next one continues there.
+//! Any node can be the sorter. A lock ensures that there is one sorter at a time. One transaction writes the run,
+//! creates the rows of new sites (which are due at once), and truncates the journal. Then the run is announced in
+//! steps: known sites become due, unless they are due already because of earlier links. If a sorter ends before it has
+//! announced the whole run, the next sorter continues at `upto`.
 
 use super::Postgres;
 use super::journal::{CURRENT, JOURNALS};
@@ -19,15 +20,15 @@ use crate::{External, FrontierError};
 
 /// Number of sites that are looked up by one statement, and announced by one transaction.
 const STEP: usize = if cfg!(test) { 2 } else { 2000 };
-/// Maximum size of a link run, as a multiple of the number of links at which sorting begins. The journal has more if no
-/// sorter was alive for a while.
+/// Maximum size of a link run, as a multiple of the number of links at which sorting begins. The journal can grow
+/// beyond that size while there is no sorter.
 const MAX_RUN: usize = 4;
-/// Number of free tables below which no link run is written, so that merges find one.
+/// If fewer tables than this are free, no link run is written, so that merges find a free table.
 const MIN_FREE_SLOTS: i64 = SLOTS as i64 / 3;
 
 impl Postgres {
-    /// Write the links of the journals as link runs, and announce them. `all`: also a journal with few links. `wait`: wait
-    /// for another sorter; otherwise nothing is done while another node is the sorter.
+    /// Write the links of the journals as link runs, and announce them. A journal with few links is skipped unless
+    /// `all` is true. While another node is the sorter, this waits if `wait` is true, and otherwise does nothing.
     pub(super) fn sort_links(
         &mut self,
         now: i64,
@@ -80,7 +81,7 @@ impl Postgres {
         tables.try_lock_until_commit(SORTER)
     }
 
-    /// Write the links of a journal as link runs: one, unless they are more than fit in memory.
+    /// Write the links of a journal as one link run, or as several if they do not fit in memory.
     fn sort_journal(&mut self, now: i64, journal: i64) -> Result<(), StoreError> {
         let store = &self.core.store;
         if store.tables.free_slots()? < MIN_FREE_SLOTS {
@@ -114,7 +115,7 @@ impl Postgres {
     /// Write a part of the links of a journal as a link run.
     fn sort_part(&mut self, now: i64, journal: i64, mut gather: Gather) -> Result<(), StoreError> {
         let tables = &self.core.store.tables;
-        // The order is by site, then by position, which is the order of arrival.
+        // The order is by site, then by position. The position is the order of arrival.
         gather.links.sort_unstable();
         let run = tables.number("SELECT nextval('run_ids')", &[])?;
         let slot = tables.free_slot()?;
@@ -144,7 +145,7 @@ impl Postgres {
                     }
                 }
             }
-            // New sites are many in the first runs, so their rows are not kept in memory.
+            // The first runs have many new sites, so their rows are not kept in memory.
             self.core.store.tables.write()?;
             self.core.store.tables.forget_sites();
         }
@@ -195,7 +196,7 @@ impl Postgres {
         Ok(())
     }
 
-    /// Announce all link runs that were not announced to all their sites. Returns false if another node is the sorter.
+    /// Announce all link runs whose announcement is not complete. Returns false if another node is the sorter.
     fn announce(&mut self, now: i64, wait: bool) -> Result<bool, FrontierError> {
         loop {
             let step = self.transact(now, |engine, now| {
@@ -272,12 +273,12 @@ enum AnnounceStep {
     More,
 }
 
-/// What there is to do for a sorter.
+/// The work that waits for a sorter.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SortWork {
     /// Number of links in each journal.
     pub(super) journals: [i64; 2],
-    /// Whether all link runs were announced to all their sites.
+    /// Whether each link run was announced to all its sites.
     pub(super) is_announced: bool,
 }
 
@@ -295,7 +296,7 @@ impl PostgresTables {
         })
     }
 
-    /// A journal that has this many links. New links go to the other one from now on.
+    /// Returns a journal with at least this many links, and directs new links to the other journal.
     fn journal_to_sort(&self, wanted: i64) -> Result<Option<i64>, StoreError> {
         let links = self.sort_work()?.journals;
         let full = JOURNALS
@@ -327,7 +328,7 @@ impl PostgresTables {
         Ok(row.map(|row| row.try_get(0)).transpose()?.flatten())
     }
 
-    /// Forget the rows of sites that were written. The transaction must not use them again.
+    /// Drop the written rows of sites from memory. The transaction must not use these rows again.
     fn forget_sites(&self) {
         let mut unit = self.unit.borrow_mut();
         unit.sites.clear();

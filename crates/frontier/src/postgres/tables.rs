@@ -31,11 +31,11 @@ pub(super) const COLUMNS: &str = "key, name, origin, class, due, free, lease, bl
 
 /// Number of ids that the sequence `block_ids` gives at a time.
 const IDS: i64 = 4096;
-/// How many blocks of a chain are read, from the newest on: `NEWEST` are enough for a merge of blocks; `WHOLE` reads
-/// all.
+/// Number of blocks of a chain to read, beginning with the newest. `NEWEST` is enough for a merge of blocks, and
+/// `WHOLE` reads all blocks.
 pub(super) const NEWEST: i64 = 8;
 pub(super) const WHOLE: i64 = i64::MAX;
-/// Size of the new blocks of queues in bytes at which they are written.
+/// The new blocks of queues are written when they have this size in bytes.
 const MAX_NEW_QUEUES: usize = if cfg!(test) { 1024 } else { 4 << 20 };
 /// Number of queue blocks that are read at a time.
 const QUEUE_BLOCKS: i64 = 8;
@@ -50,8 +50,8 @@ pub(super) struct OwnLease {
     pub(super) gate: Option<IpAddr>,
 }
 
-/// The leases of this node. The database has them too, without the expiry, which only this node looks at: if the node is
-/// gone, its leases end with it.
+/// The leases of this node. The database also has the leases, but not their expiry. Only this node needs the expiry,
+/// because its leases end with it.
 #[derive(Debug, Default)]
 pub(super) struct OwnLeases {
     pub(super) held: HashMap<i64, OwnLease>,
@@ -159,8 +159,8 @@ impl PostgresTables {
         if self.is_writing() { " FOR UPDATE" } else { "" }
     }
 
-    /// Keep the rows of sites that were read, unless they are known already. Returns the rows as they are in the
-    /// transaction.
+    /// Keep the rows of sites that were read. A row that is already known keeps its state in the transaction. Returns
+    /// the rows as they are in the transaction.
     pub(super) fn keep_sites(&self, rows: &[Row]) -> Result<Vec<SiteRow>, StoreError> {
         let mut unit = self.unit.borrow_mut();
         let mut sites = Vec::with_capacity(rows.len());
@@ -196,7 +196,7 @@ impl PostgresTables {
         Ok(())
     }
 
-    /// Read the blocks of chains into the transaction, from the blocks `heads` on.
+    /// Read the blocks of chains into the transaction, beginning with the blocks `heads`.
     ///
     /// Each chain is read for `depth` blocks.
     pub(super) fn read_chains(
@@ -224,7 +224,7 @@ impl PostgresTables {
         Ok(())
     }
 
-    /// A block of a chain; with it, some older blocks of the chain are read.
+    /// A block of a chain. Some older blocks of the chain are read at the same time.
     fn chain_block(&self, chain: Chain, id: i64) -> Result<Option<ChainBlock>, StoreError> {
         self.read_chains(chain, &[id], NEWEST)?;
         let mut unit = self.unit.borrow_mut();
@@ -337,7 +337,8 @@ impl Chain {
         }
     }
 
-    /// Reads the blocks of chains from their heads on: id, id of the previous block, number of pages, bytes.
+    /// Query for the blocks of chains, beginning with their heads. It returns id, id of the previous block, number of
+    /// pages, and bytes.
     fn read(self) -> &'static str {
         match self {
             Chain::Keys => {
@@ -423,7 +424,7 @@ impl Tables for PostgresTables {
         mut work: impl FnMut() -> Result<R, StoreError>,
     ) -> Result<R, StoreError> {
         // The tables of link runs must not be truncated meanwhile. The lock is taken before the snapshot, because a
-        // truncated table is empty in an older snapshot too.
+        // truncated table looks empty even in an older snapshot.
         let (schema, lock) = (self.connection.schema(), super::link_runs::RUNS);
         let sql = "SELECT pg_advisory_lock_shared(hashtext($1), $2)";
         self.connection.query(sql, &[&schema, &lock])?;
@@ -595,7 +596,7 @@ impl Tables for PostgresTables {
         Ok(block.map(|block| block.previous))
     }
 
-    /// Whether there was such a block is found out when the transaction is written.
+    /// If the block is missing, the write of the transaction fails.
     fn window_delete(&self, _site: i64, id: i64) -> Result<bool, StoreError> {
         self.unit.borrow_mut().held.delete(id);
         Ok(true)
@@ -799,7 +800,7 @@ impl Tables for PostgresTables {
         sites.collect()
     }
 
-    /// The seeds were inserted all at once before.
+    /// All seeds were inserted before, by one statement.
     fn seed_insert(&self, _now: i64, seed: &Seed) -> Result<bool, StoreError> {
         let key = (seed.site_key.0 as i64, seed.path_key.0 as i64);
         Ok(self.unit.borrow_mut().new_seeds.remove(&key))

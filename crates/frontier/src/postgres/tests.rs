@@ -120,7 +120,7 @@ fn a_dead_node_loses_its_leases_and_writes_nothing() {
     dead.seed(0, &[seed("https://a.example/")]).expect("seeds");
     let lost = dead.check_out(1000, 1).expect("checks out").remove(0);
     assert!(alive.check_out(2000, 1).expect("checks out").is_empty());
-    // As if the node had been stopped for longer than its time to live.
+    // Imitate a node that was stopped for longer than its time to live.
     alive.heartbeat.assume_contact();
     let tables = &dead.core.store.tables;
     let sql = "UPDATE nodes SET expires = 0 WHERE node = $1";

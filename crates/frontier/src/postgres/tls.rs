@@ -1,8 +1,7 @@
 //! TLS for the connection to the database (rustls).
 //!
-//! `sslmode=require` in the address demands TLS. The certificate of the server is checked against the public roots. If the
-//! environment variable `PGSSLROOTCERT` names a file, it is checked against the certificates in that file instead, as by
-//! psql.
+//! `sslmode=require` in the address demands TLS. The certificate of the server is checked against the public roots. If
+//! the environment variable `PGSSLROOTCERT` names a file, the certificates in that file are used instead, as in psql.
 
 use std::io;
 use std::path::PathBuf;
@@ -32,7 +31,7 @@ impl Tls {
         Tls::with_roots(std::env::var_os(ROOTS).map(PathBuf::from))
     }
 
-    /// `path`: the file with the only roots; `None` for the public roots.
+    /// Trusts only the roots in the file `path`, or the public roots if `path` is `None`.
     fn with_roots(path: Option<PathBuf>) -> Result<Tls, StoreError> {
         let mut roots = RootCertStore::empty();
         match path {

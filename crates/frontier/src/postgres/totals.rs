@@ -13,7 +13,7 @@ pub(super) const JOURNAL_LINKS: [&str; 2] = ["journal_0", "journal_1"];
 /// Time between two measurements of the size of the tables.
 const DISK_INTERVAL: Duration = Duration::from_secs(10);
 
-/// The status, and what else a check-out could do.
+/// The status, and the work that is left for check-outs.
 #[derive(Debug)]
 pub(super) struct Overview {
     pub(super) status: FrontierStatus,
@@ -53,7 +53,7 @@ impl PostgresTables {
         Ok(())
     }
 
-    /// Add the totals of a node that writes no more to those of the nodes that are gone (node 0).
+    /// Add the totals of a node that has ended to the totals of all ended nodes (node 0).
     pub(super) fn fold_totals(&self, node: i64) -> Result<(), StoreError> {
         for (table, name, number) in [
             ("totals", "name", "value"),
@@ -69,7 +69,7 @@ impl PostgresTables {
         Ok(())
     }
 
-    /// The totals and what a check-out could do, from one state of the tables.
+    /// The totals and the work that is left for check-outs, read from one snapshot.
     pub(super) fn read_status(&self, horizon: i64) -> Result<Overview, StoreError> {
         let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
         self.connection.batch(begin)?;
@@ -111,8 +111,8 @@ impl PostgresTables {
         Ok(self.connection.first(sql, &[&self.node.get()])?.is_some())
     }
 
-    /// The earliest time at which a check-out can return a lease, because a site is due or a lease of this node expires; and
-    /// the earliest due time among the sites that have only revisits to do.
+    /// Two times. The first is the earliest time at which a check-out can return a lease, because a site is due or a
+    /// lease of this node expires. The second is the earliest due time of the sites that have only revisits to do.
     fn next_due(&self, horizon: i64) -> Result<(Option<i64>, Option<i64>), StoreError> {
         let sql = "SELECT c.class, d.due FROM unnest($1::int2[]) AS c (class) CROSS JOIN LATERAL \
                    (SELECT due FROM sites WHERE class = c.class AND due IS NOT NULL AND NOT in_line ORDER BY due LIMIT 1) d";
@@ -136,8 +136,8 @@ impl PostgresTables {
         Ok((first.into_iter().flatten().min(), revisit))
     }
 
-    /// Size of the tables and indexes of this frontier, in bytes. It is measured at most every [`DISK_INTERVAL`], because
-    /// that takes milliseconds.
+    /// Size of the tables and indexes of this frontier, in bytes. The size is measured at most every [`DISK_INTERVAL`],
+    /// because measuring takes milliseconds.
     fn disk(&self) -> Result<u64, StoreError> {
         if let Some((measured, size)) = self.disk.get()
             && measured.elapsed() < DISK_INTERVAL

@@ -1,13 +1,13 @@
-//! Transactions. Every call of the engine is one transaction, except those that take several.
+//! Transactions. Most calls of the engine are one transaction. Some take several.
 //!
-//! Every transaction is on the disk of the database when its call returns, also a check-out. If a crash of
-//! the database lost a lease, the same site would be leased a second time.
+//! Every transaction, also that of a check-out, is on the disk of the database when its call returns. If a crash of the
+//! database could lose a lease, its site would be leased a second time.
 //!
-//! A transaction that fails because of a conflict with another one is repeated. If the connection is lost, the call fails with an error that
-//! may pass, and the next call opens the connection again. If it is lost while a transaction is committed, the call waits
-//! until the database can say whether the transaction was committed, because its caller must know. It waits for the time
-//! to live of the node at most. After that the node gives up its number and its leases: then a check-in that is sent again
-//! is refused and cannot be stored twice. A group of check-ins that has a number is the exception: the call fails at
+//! A transaction that conflicts with another is repeated. If the connection is lost, the call fails with an error that
+//! may pass, and the next call opens the connection again. If the connection is lost during a commit, the call waits
+//! until the database can tell whether the transaction was committed, because the caller must know. It waits at most
+//! for the time to live of the node. After that the node gives up its number and its leases, so that a check-in that is
+//! sent again is refused and cannot be stored twice. A numbered group of check-ins is an exception. Its call fails at
 //! once, without asking, because the caller can send the group again (`numbered.rs`).
 
 use std::time::{Duration, Instant};
@@ -18,11 +18,11 @@ use crate::store_error::StoreError;
 
 /// Maximum number of times that a transaction is tried.
 const MAX_TRIES: usize = 8;
-/// Time between two questions whether a transaction was committed.
+/// Interval at which the database is asked whether a transaction was committed.
 const RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
 impl Postgres {
-    /// Run `work` in one transaction. `work` gets the engine and the time on the clock of the sites.
+    /// Run `work` in one transaction. `work` gets the engine and the time on the frontier's clock.
     pub(super) fn transact<T>(
         &mut self,
         now: i64,
@@ -61,7 +61,7 @@ impl Postgres {
             tables.leases.borrow_mut().roll_back();
             self.core.inbox.roll_back();
             self.core.totals = <_>::default();
-            // A rollback that fails leaves the connection in an unknown state.
+            // After a failed rollback the state of the connection is unknown.
             if tables.connection.batch("ROLLBACK").is_err() {
                 tables.connection.close();
             }
@@ -70,7 +70,7 @@ impl Postgres {
         result
     }
 
-    /// Begin a transaction, and make sure that this node counts as alive until it ends. Returns the time on the clock of the sites.
+    /// Begin a transaction during which this node cannot be declared dead. Returns the time on the frontier's clock.
     fn begin(&mut self, now: i64) -> Result<i64, StoreError> {
         let was_away = !self.core.store.tables.connection.is_open();
         self.core.store.tables.connection.open()?;
@@ -93,7 +93,7 @@ impl Postgres {
         }
         let now = now + self.shift.get();
         if was_away {
-            // Visits could not renew their leases, and go on now.
+            // Visits could not renew their leases during the outage. Now they go on.
             let expires = self.core.expiry(now);
             tables.leases.borrow_mut().extend(expires);
         }
@@ -121,7 +121,7 @@ impl Postgres {
             return Err(error);
         };
         if self.group.is_some() {
-            // It has a number, and can be sent again. So its caller can keep it on the disk meanwhile.
+            // The group has a number, so it can be sent again. The caller can keep it on the disk meanwhile.
             return Err(StoreError::Unanswered);
         }
         tracing::warn!(?error, "waiting for the outcome of a transaction");

@@ -1,5 +1,5 @@
-//! The rows and blocks of one transaction, in memory. What a transaction reads is kept, and what it writes is collected, so
-//! that it is written with one statement for each table.
+//! The rows and blocks of one transaction, in memory. Rows that a transaction reads are kept. Its writes are collected,
+//! so that each table needs one statement.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::net::IpAddr;
@@ -18,7 +18,7 @@ pub(super) struct SiteState {
     pub(super) lease: Option<i64>,
     pub(super) node: Option<i64>,
     pub(super) since: Option<i64>,
-    /// The address at which the site was last visited, and whether the site waits for it (`gates.rs`).
+    /// The address at which the site was last visited, and whether the site waits in line for its gate (`gates.rs`).
     pub(super) gate: Option<IpAddr>,
     pub(super) in_line: bool,
     pub(super) is_new: bool,
@@ -59,7 +59,7 @@ impl ChainBlocks {
 /// The queue of a site.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
-    /// Blocks from the front of the stored queue.
+    /// The first blocks of the stored queue.
     pub(super) front: VecDeque<(i64, Vec<u8>)>,
     /// The id of the last block that was read.
     pub(super) read_upto: i64,
@@ -86,7 +86,7 @@ pub(super) type LaterRow = (i64, i64, i16, i64, Vec<u8>);
 /// The rows and blocks of a transaction.
 #[derive(Debug, Default)]
 pub(super) struct Unit {
-    /// Whether a transaction is under way that may write. Without one, nothing is kept.
+    /// Whether a writing transaction is under way. Without one, nothing is kept.
     pub(super) is_writing: bool,
     pub(super) sites: BTreeMap<i64, SiteState>,
     pub(super) facts: HashMap<i64, Option<Vec<u8>>>,
@@ -104,7 +104,7 @@ pub(super) struct Unit {
     /// The first blocks of waiting pages, by site and kind.
     pub(super) first_later: HashMap<(i64, i16), FirstLater>,
     pub(super) deleted_later: Vec<i64>,
-    /// Sites whose visit has ended in order.
+    /// Sites whose visit has ended normally.
     pub(super) ended: Vec<i64>,
     /// Seeds that this transaction has inserted: site and path.
     pub(super) new_seeds: HashSet<(i64, i64)>,

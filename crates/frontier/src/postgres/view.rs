@@ -15,8 +15,8 @@ use crate::sites::store::Store;
 use crate::{FrontierError, postgres};
 
 impl View {
-    /// Open the frontier at this address ([`postgres::Postgres::open`]) for reading. `folder`: the folder of a node on this
-    /// machine, whose process is the writer ([`View::writer`]).
+    /// Open the frontier at this address ([`postgres::Postgres::open`]) for reading. `folder` is the folder of a node
+    /// on this machine. The process of that node is the writer ([`View::writer`]).
     pub fn connect(address: &str, folder: Option<&Path>) -> Result<View, FrontierError> {
         let address = Address::parse(address)?;
         let place = address.place.clone();

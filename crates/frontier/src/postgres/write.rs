@@ -116,7 +116,7 @@ impl PostgresTables {
     pub(super) fn write_later(&self) -> Result<(), StoreError> {
         let (rows, deleted) = {
             let mut unit = self.unit.borrow_mut();
-            // The blocks of `first_later` were read before the blocks that are written now, so they are dropped.
+            // The blocks of `first_later` are dropped, because they were read before this write.
             unit.first_later.clear();
             (
                 std::mem::take(&mut unit.later),
@@ -169,7 +169,7 @@ impl PostgresTables {
         Ok(())
     }
 
-    /// Write the rows of sites that were changed. The rows stay in memory as they are now.
+    /// Write the rows of sites that were changed. The rows stay in memory.
     fn write_sites(&self) -> Result<(), StoreError> {
         let (mut new, mut changed) = (SiteColumns::default(), SiteColumns::default());
         let node = self.node.get();

@@ -2,7 +2,7 @@
 //!
 //! Most sites have many known keys and few links in the inbox. For such a site the links are collected and compared
 //! with the keys in one pass, without a hash table of all keys. If the links exceed one batch, a hash table of all keys
-//! is built, and the pages are appended to the queue one batch at a time. So only the keys of a large inbox are in
+//! is built, and the pages are appended to the queue one batch at a time. So only the keys of a large inbox are all in
 //! memory, not its links.
 
 use aranha_url::PathKey;

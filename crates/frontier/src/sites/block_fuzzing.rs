@@ -1,5 +1,6 @@
-//! Decodes blocks of the frontier from any bytes, for the fuzz targets (`fuzz/`). Whatever can be decoded is encoded and
-//! decoded again, and must be the same. Each function returns whether the block could be decoded.
+//! Decodes blocks of the frontier from any bytes, for the fuzz targets (`fuzz/`). A block that can be decoded is
+//! encoded and decoded again, and the result must be the same. Each function returns whether the block could be
+//! decoded.
 
 #![allow(
     clippy::missing_panics_doc,

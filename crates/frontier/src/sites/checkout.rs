@@ -1,8 +1,8 @@
 //! Check-out: builds the lease of a site (F2, F6, F7; Viuva Negra 5).
 //!
-//! The inbox of a site is merged only here. Links to known pages are dropped; the others are appended to the window or
-//! the queue. If the inbox had only links to known pages and the site has no other page to fetch now, the site is not
-//! leased.
+//! The inbox of a site is merged only here. Links to known pages are dropped. The other links are appended to the
+//! window or the queue. If the inbox had only links to known pages and the site has no other page to fetch now, the
+//! site is not leased.
 
 use aranha_url::SiteKey;
 
@@ -39,8 +39,8 @@ pub(crate) struct AbandonedLease {
 }
 
 impl<T: Tables> Core<T> {
-    /// End a lease whose visit is gone. The site becomes due, with its window as of the last check-in. Its wait is
-    /// counted from the check-out of this lease.
+    /// End a lease whose visit is gone. The site becomes due, with its window as of the last check-in. Its waiting time
+    /// is counted from the check-out of this lease.
     pub(crate) fn reclaim(&mut self, now: i64, lease: AbandonedLease) -> Result<(), StoreError> {
         self.store.tables.lease_delete(lease.id)?;
         self.leased = self.leased.saturating_sub(1);

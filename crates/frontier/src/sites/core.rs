@@ -11,9 +11,9 @@ use crate::store_error::StoreError;
 /// A writer of the frontier. Its methods must be called within a transaction.
 #[derive(Debug)]
 pub(crate) struct Core<T: Tables> {
-    /// Declared before `store`, so that it is dropped first: merge threads of the embedded engine then close their
-    /// read-only connections before the writer closes. SQLite empties the write-ahead log when the last connection
-    /// closes, but not if that connection is read-only.
+    /// Declared before `store`, so that it is dropped first. Merge threads of the embedded engine then close their
+    /// read-only connections before the writer closes its own. SQLite empties the write-ahead log when the last
+    /// connection closes, but not if that connection is read-only.
     pub(crate) inbox: T::Inbox,
     pub(crate) store: Store<T>,
     pub(crate) options: Options,

@@ -10,7 +10,8 @@ use crate::store_error::StoreError;
 
 /// Version of the encoding.
 const VERSION: u8 = 4;
-/// The version before it, which lacks [`SiteFacts::sources`], the last field. The encoding of 0 is one zero byte.
+/// The previous version, which lacks the last field, [`SiteFacts::sources`]. It is read as if one zero byte (the
+/// encoding of 0) followed.
 const WITHOUT_SOURCES: u8 = 3;
 
 impl<T: Tables> Store<T> {

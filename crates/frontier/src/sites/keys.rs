@@ -35,8 +35,8 @@ impl<T: Tables> Store<T> {
         site.keys = self.tables.keys_insert(site.key, site.keys, bytes)?;
         site.known += keys.len() as i64;
         site.key_blocks += 1;
-        // One merge for each factor of 8 in the number of blocks: after 8 blocks a merge at the first level, after 64
-        // blocks also one at the second, and so on.
+        // After every 8 blocks there is a merge at the first level, after every 64 blocks also one at the second level,
+        // and so on.
         let mut blocks = site.key_blocks;
         for _ in 0..MAX_LEVEL {
             if blocks % BLOCKS_PER_LEVEL != 0 {

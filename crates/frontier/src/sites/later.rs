@@ -29,8 +29,8 @@ pub(crate) fn read_later(text: &[u8], fixed: &[u8]) -> Option<Vec<(i64, Pending)
 /// Why a page waits. The discriminants are the values of the column `again`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum WaitKind {
-    /// The page waits for a retry. A revisit is also stored as `Retry` if a fully trusted claim (weight 1.0) makes it due
-    /// now, after the horizon: as a `Revisit` it would wait for the next crawl.
+    /// The page waits for a retry. If a fully trusted claim (weight 1.0) makes a revisit due now, and now is after the
+    /// horizon, the revisit is also stored as `Retry`. As a `Revisit` it would wait for the next crawl.
     Retry = 0,
     /// The page waits for a revisit.
     Revisit = 1,
@@ -86,7 +86,7 @@ impl<T: Tables> Store<T> {
                 via: record.via.clone(),
                 past: record.past.clone(),
             };
-            // A refused page has not failed. It waits for its next round like a page that was fetched.
+            // A refused page has not failed. It waits for its next visit like a page that was fetched.
             let is_refused = record.outcome == Outcome::RobotsRefused;
             let is_revisit = is_refused || is_revisit(&page);
             Some((is_revisit, (record.next?, page)))
@@ -280,7 +280,7 @@ impl<T: Tables> Store<T> {
         if claims.is_empty() || (site.again == 0 && !has_orders) {
             return Ok(0);
         }
-        // If a page has several claims, the one with the highest weight is used: it is inserted last.
+        // If a page has several claims, the one with the highest weight is used, because it is inserted last.
         let mut by_weight: Vec<&Claim> = claims.iter().collect();
         by_weight.sort_by(|a, b| a.weight.total_cmp(&b.weight));
         let claims: HashMap<PathKey, &Claim> = by_weight
@@ -393,7 +393,7 @@ impl<T: Tables> Store<T> {
         Ok(())
     }
 
-    /// Find a page in this table: its kind of wait and its due time, and the page. Reads all blocks of the site.
+    /// Find a page in this table. Returns its kind of wait, its due time, and the page. Reads all blocks of the site.
     pub(crate) fn later_find(
         &self,
         site: &SiteRow,

@@ -26,7 +26,8 @@ pub(crate) struct StoreReader<T: Tables> {
     pub(crate) place: PathBuf,
     /// See [`FrontierReader::writer`].
     pub(crate) writer: Option<u32>,
-    /// Whether no process visits the leased sites: the next crawl releases the leases and visits the sites at once.
+    /// Whether no process visits the leased sites. If so, the next crawl releases the leases and can visit the sites at
+    /// once.
     pub(crate) leases_are_abandoned: bool,
 }
 
@@ -132,7 +133,8 @@ impl<T: Tables> FrontierReader for StoreReader<T> {
     }
 }
 
-/// Call `visit` for the site with this name, if it is known; without a name, for every site until it returns false.
+/// Call `visit` for the site with this name, if it is known. Without a name, call it for every site until it returns
+/// false.
 fn each_site_or_one<T: Tables>(
     store: &Store<T>,
     name: Option<&str>,

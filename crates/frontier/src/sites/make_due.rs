@@ -1,7 +1,8 @@
 //! Makes sites and pages due at the request of the user.
 //!
-//! An order to visit every page is stored until it ends (table `totals`). If the crawl is interrupted, the same order
-//! given again continues the first one: pages that were visited since its beginning are not visited twice.
+//! An order to visit every page is stored until it ends (table `totals`). If the crawl is interrupted and the user
+//! gives the same order again, the first order continues. Pages that were visited since the beginning of the first
+//! order are not visited twice.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -89,7 +90,7 @@ impl<T: Tables> Core<T> {
                 HashSet::new()
             };
             self.queue_finished_pages(&mut site, order.source, &visited)?;
-            // The window of a leased site belongs to its visit, which another node makes.
+            // The window of a leased site belongs to the visit of another node.
             if order.unconditional && site.lease.is_none() {
                 self.make_window_unconditional(&mut site)?;
             }

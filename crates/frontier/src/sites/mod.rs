@@ -2,8 +2,8 @@
 //!
 //! A site is one row ([`site_row`]) and blocks of its pages: records, keys, window, queue, waiting pages. Each file has
 //! the operations on one kind of block. [`core`] joins them: check-out, check-in, seeds, claims, orders. The storage
-//! engine implements [`tables::Tables`], which stores rows and blocks, and [`tables::Inbox`], which carries links to other
-//! sites. It also begins and commits transactions; the code here runs inside of them.
+//! engine implements [`tables::Tables`], which stores rows and blocks, and [`tables::Inbox`], which carries links to
+//! other sites. It also begins and commits the transactions in which the code here runs.
 //!
 //! Read first: [`site_row`], [`tables`], then [`checkout`] and [`checkin`].
 

@@ -63,7 +63,7 @@ impl<T: Tables> Core<T> {
         }
         let mut sent = 0;
         if site.lease.is_some() {
-            // The visit has its own list of known pages, and may find the same pages.
+            // A visit is under way. It has its own list of known pages, and can find the same pages.
             sent = pages.len() as u64;
             for page in pages.drain(..) {
                 self.inbox.send_unfiltered(&link_to(&site, page));

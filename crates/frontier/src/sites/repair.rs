@@ -1,5 +1,5 @@
-//! Repairs of a frontier: restores page records from an archive, lets pages be fetched again whose stored responses are
-//! lost (`aranha check --repair`), and adopts stored responses whose check-in was lost (`aranha clean`).
+//! Repairs of a frontier. For `aranha check --repair`: restores page records from an archive, and schedules another
+//! fetch of pages whose stored responses are lost. For `aranha clean`: adopts stored responses whose check-in was lost.
 
 use std::collections::HashSet;
 
@@ -42,8 +42,9 @@ impl<T: Tables> Core<T> {
         Ok(())
     }
 
-    /// Add the records of pages that the site does not know, oldest first, and queue these pages, because their links are
-    /// unknown too. Returns the number of pages; 0 if the site is being visited.
+    /// Add the records of pages that the site does not know, and queue these pages, because their links are unknown
+    /// too. The records must be in order of time, oldest first. Returns the number of pages; 0 if the site is being
+    /// visited.
     pub(crate) fn adopt_pages(
         &mut self,
         now: i64,
@@ -165,7 +166,7 @@ impl<T: Tables> Core<T> {
     }
 }
 
-/// Turns the last record of a page into a page to fetch as if it had never been fetched.
+/// Turns the last record of a page into a page to fetch. The page is treated as if it had never been fetched.
 fn unfetched(record: PageRecord) -> Pending {
     Pending {
         path: record.path,

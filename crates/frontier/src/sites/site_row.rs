@@ -99,7 +99,7 @@ impl SiteRow {
         self.held + self.queued == 0 && !self.inbox && self.later_due.is_none()
     }
 
-    /// The class for the order of check-out. A seed site has precedence only until its first visit; otherwise many
+    /// The class for the order of check-out. A seed site has precedence only until its first visit. Otherwise many
     /// large seed sites would exclude all other sites. A site in a revisit class is not leased if it is due after the
     /// horizon. If a revisit is due by the horizon but the courtesy pause ends after the horizon, the site gets another
     /// class, so that the revisit is still done in this crawl.
@@ -115,7 +115,7 @@ impl SiteRow {
     }
 
     /// Record that links have arrived in the inbox. If the site had only revisits after the horizon, its wait begins
-    /// now: the due time of the revisits must not give it precedence over sites that have waited longer.
+    /// now. The due time of these revisits must not give the site precedence over sites that have waited longer.
     pub(crate) fn receive_links(&mut self, now: i64, horizon: i64) {
         if self.has_only_revisits() && self.due.is_some_and(|due| due > horizon) {
             self.due = None;

@@ -1,8 +1,8 @@
 //! The domains that link to a site, as one bit each ([`SiteFacts::sources`](crate::SiteFacts::sources)).
 //!
-//! A site that many domains link to is more likely to be worth its requests. The last two labels of a host name stand for
-//! its domain, so that the hosts of one domain count once. Below a public suffix such as `co.uk` all domains count as one,
-//! which errs on the side of fewer sources.
+//! A site that many domains link to is more likely to be worth its requests. The last two labels of a host name stand
+//! for its domain, so that the hosts of one domain count once. All domains below a public suffix such as `co.uk`
+//! therefore count as one, so the number of sources can be too low.
 
 /// Beyond this number of bits, further domains are not counted.
 const MAX_SOURCES: u32 = 16;

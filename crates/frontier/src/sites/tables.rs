@@ -1,8 +1,8 @@
-//! What a storage engine does for the sites: stores rows and blocks, and carries links to inboxes.
+//! The interface of a storage engine to the code in `sites/`: stores rows and blocks, and carries links to inboxes.
 //!
 //! A block is a sealed envelope (`codec.rs`) or a list of keys. Ids of blocks are greater than 0 and are given by the
-//! engine. The engine passes on errors of the store; a block that is missing is `None` or `false`, and the caller decides
-//! whether that is damage.
+//! engine. The engine passes on errors of the store. For a missing block it returns `None` or `false`, and the caller
+//! decides whether that is damage.
 
 use super::later::WaitKind;
 use super::site_row::SiteRow;
@@ -23,7 +23,7 @@ pub(crate) trait Tables: Sized + std::fmt::Debug {
     /// Carries links to inboxes.
     type Inbox: Inbox<Self> + std::fmt::Debug;
 
-    /// Run `work`, whose reads see one state of the tables.
+    /// Run `work` on one snapshot of the tables.
     fn snapshot<R>(&self, work: impl FnMut() -> Result<R, StoreError>) -> Result<R, StoreError>;
 
     /// The totals. The number of problem sites is not set.
@@ -108,7 +108,7 @@ pub(crate) trait Tables: Sized + std::fmt::Debug {
     fn set_gate(&self, _site: i64, _address: std::net::IpAddr) {}
 
     // Leases that this writer has given.
-    /// Number of the node that this writer is; 0 for the only one.
+    /// Number of this writer's node; 0 if there is only one node.
     fn node(&self) -> i64 {
         0
     }
@@ -118,12 +118,12 @@ pub(crate) trait Tables: Sized + std::fmt::Debug {
     /// Set the expiry. Returns false if the lease is lost.
     fn lease_renew(&self, id: i64, expires: i64) -> Result<bool, StoreError>;
     fn lease_delete(&self, id: i64) -> Result<(), StoreError>;
-    /// The lease of a site, whoever gave it.
+    /// The lease of a site, also if another writer gave it.
     fn lease_entry(&self, site: &SiteRow) -> Result<Option<LeaseEntry>, StoreError>;
 
     // Problem sites: sites whose last visit was ended by a fault of the crawler.
     fn problem_write(&self, site: i64, now: i64, problem: &str) -> Result<(), StoreError>;
-    /// A visit of the site has ended in order.
+    /// Record that a visit to the site has ended normally.
     fn problem_end(&self, site: i64) -> Result<(), StoreError>;
     /// All problem sites, the latest fault first.
     fn problems(&self) -> Result<Vec<ProblemSite>, StoreError>;
@@ -153,9 +153,10 @@ pub(crate) trait Tables: Sized + std::fmt::Debug {
     fn is_gathered(store: &Store<Self>, site: i64, path: u64) -> Result<bool, StoreError>;
 }
 
-/// Links to other sites: those that this writer sends, and those that wait in the inbox of a site.
+/// Links to other sites: sends the links of this writer, and reads the links in the inbox of a site.
 pub(crate) trait Inbox<T: Tables> {
-    /// Send links to other sites, by the policy for external links. A link that was sent recently is not sent again.
+    /// Send links to other sites, according to the policy for external links. A link that was sent recently is not sent
+    /// again.
     fn send(&mut self, links: &[Outside], totals: &mut Totals);
 
     /// Send a link without applying the policy for external links and without the test for recent links. Used for seeds
@@ -171,6 +172,6 @@ pub(crate) trait Inbox<T: Tables> {
         visit: impl FnMut(RunLink<'_>) -> Option<()>,
     ) -> Result<i64, StoreError>;
 
-    /// The inbox of the site was read and its links were admitted.
+    /// Record that the inbox of the site was read and its links were admitted.
     fn on_read(&mut self, site: i64);
 }

@@ -139,10 +139,10 @@ impl Totals {
         std::mem::take(&mut self.outcomes)
     }
 
-    /// The status. `next` has the earliest time at which a check-out can return a lease, and the earliest due time among
-    /// the sites that have only revisits to do. If there are gathered links (`links/gather.rs`), the caller must still
-    /// lower [`FrontierStatus::next_due`]. They make no site due yet, but a check-out that finds no due site writes them to
-    /// a link run, and then their sites are due.
+    /// The status. `next` has the earliest time at which a check-out can return a lease, and the earliest due time
+    /// among the sites that have only revisits to do. If there are gathered links (`links/gather.rs`), the caller must
+    /// still lower [`FrontierStatus::next_due`]. Gathered links make no site due yet. A check-out that finds no due
+    /// site writes them to a link run, which makes their sites due.
     pub(crate) fn status(
         &self,
         outcomes: Vec<(i64, i64)>,

@@ -18,7 +18,7 @@ fn visited(path: &str, visited: i64, next: i64) -> PageRecord {
     }
 }
 
-/// A frontier with one site. Its pages were visited at these times, and are due at those.
+/// A frontier with one site. Each page has a path, the time of its last visit, and its due time.
 fn with_pages<P: EngineFactory>(factory: &P, pages: &[(&str, i64, i64)]) -> P::Engine {
     let mut frontier = factory.open(small());
     frontier.seed(0, &[seed("http://a.test/")]).expect("seeds");
@@ -63,7 +63,8 @@ pub(crate) fn an_order_that_has_not_ended_is_continued(factory: &impl EngineFact
     let rest = one(&mut frontier, 2001);
     assert_eq!(paths(&rest.pending), [lease.pending[2].path.as_str()]);
     accept(&mut frontier, 2002, finish(&rest, 2002));
-    // Another kind of order, an order after the maximum age, and an order after the end are new.
+    // An order is new if it is of another kind, if the earlier order is older than the maximum age, or if the earlier
+    // order has ended.
     let full = VisitOrder {
         unconditional: true,
         ..order

@@ -22,7 +22,7 @@ pub(crate) fn a_failed_visit_makes_its_site_a_problem_site(factory: &impl Engine
     accept(&mut frontier, 11, finish(other, 11));
     assert_eq!(frontier.check_out(109, 2).expect("checks out"), []);
 
-    // The site is handed out again with the window of the last check-in.
+    // The site is leased again with the window of the last check-in.
     let again = one(&mut frontier, 110);
     assert_eq!(
         (&again.site, &again.pending),
@@ -45,7 +45,7 @@ pub(crate) fn a_failed_visit_makes_its_site_a_problem_site(factory: &impl Engine
         .expect("brings forward");
     assert_eq!(frontier.check_out(159, 2).expect("checks out"), []);
 
-    // A visit that ends in order ends the problem.
+    // After a visit that ends normally, the site is no problem site any more.
     let last = one(&mut frontier, 160);
     accept(&mut frontier, 170, finish(&last, 170));
     assert_eq!(frontier.problem_sites().expect("lists"), []);

@@ -11,8 +11,8 @@
 //! Two rules differ from those of browsers. A body without a declaration is read as UTF-8 if it is valid UTF-8. If UTF-8 is
 //! declared, but the body has more invalid than valid sequences, the detector decides.
 //!
-//! **Invariants.** A body that already is UTF-8 is borrowed, not copied. If only its last character is incomplete, because
-//! a size limit has cut it, that character is dropped without a remark.
+//! **Invariants.** A body that already is UTF-8 is borrowed, not copied. If a size limit has cut the last character of
+//! such a body, that character is dropped without a remark.
 
 mod prescan;
 

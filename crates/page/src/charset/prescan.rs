@@ -22,8 +22,8 @@ const PRESCAN_BYTES: usize = 1024;
 /// Number of bytes that are searched for a later declaration in the head of a page.
 const HEAD_BYTES: usize = 64 << 10;
 
-/// The label that the document declares. It need not be the name of a character set. With `search_head` (for HTML), a
-/// later declaration in the head counts too.
+/// The label that the document declares. The label may be no known name of a character set. With `search_head` (for
+/// HTML), a later declaration in the head counts too.
 pub(crate) fn label(body: &[u8], search_head: bool) -> Option<Vec<u8>> {
     label_in_first_bytes(body).or_else(|| search_head.then(|| label_in_head(body)).flatten())
 }
@@ -125,7 +125,7 @@ fn label_in_first_bytes(body: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Replaces UTF-16 by UTF-8, because a document whose declaration can be read as ASCII is not in UTF-16. Replaces
-/// x-user-defined by windows-1252. The standard requires both.
+/// x-user-defined by windows-1252. The standard requires both replacements.
 pub(crate) fn as_ascii_superset(encoding: &'static Encoding) -> &'static Encoding {
     if encoding == UTF_16BE || encoding == UTF_16LE {
         UTF_8

@@ -35,7 +35,7 @@ enum Format {
     Html,
     /// HTML with XML syntax: `/>` ends any element, CDATA sections are text.
     Xhtml,
-    /// Any XML except XHTML. Documents other than sitemaps and feeds are ignored.
+    /// Any XML except XHTML. Only sitemaps and feeds are read.
     Xml,
     /// SVG, which may embed other images and style sheets.
     Svg,
@@ -323,7 +323,7 @@ mod tests {
             b"@charset \"macintosh\";a{b:url(\xB1)}",
             &["\u{105}"],
         );
-        // A rule in any other form is ignored; here it has single quotes.
+        // A rule in any other form is ignored, such as this one with single quotes.
         let other = b"@charset 'macintosh';a{b:url(\xC3\xA9)}";
         check_assets("s.css", "text/css", other, &["\u{e9}"]);
         let wide = b"@charset \"utf-16\";a{b:url(\xC3\xA9)}";

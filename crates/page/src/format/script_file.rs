@@ -1,4 +1,4 @@
-//! Reads scripts and collects the URLs of the modules that they import and of the files that they name.
+//! Reads scripts. Collects the URLs of imported modules, and of files that are named in strings.
 
 use crate::links::collector::LinkCollector;
 use crate::links::script_literal::{self, RelativeTo};

@@ -1,7 +1,8 @@
 //! Decodes character references: `&eacute;`, `&#233;`, `&#xE9;` (WHATWG HTML, 13.2.5.72 to 13.2.5.80).
 //!
-//! The `tokenizer` returns characters as written; consumers decode them here. Two more replacements of the standard are
-//! made: line ends become one line feed (13.2.3.5), and nulls become U+FFFD where the standard requires it.
+//! The `tokenizer` returns characters as written, and its users decode them with this module. Two more replacements of
+//! the standard are made: line ends become one line feed (13.2.3.5), and nulls become U+FFFD where the standard
+//! requires it.
 //!
 //! **Invariants.** Time is linear, because at most the length of the longest name is examined per reference. Text
 //! without anything to replace is not copied.

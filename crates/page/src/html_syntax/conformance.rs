@@ -3,8 +3,8 @@
 //!
 //! Parse errors are not compared, because the tokenizer reports none. For doctypes, only the position is compared. The
 //! cases of `xmlViolation.test` expect a tree that was converted to XML. This crate builds no tree, so for these cases
-//! its tokens are compared with those of html5gum. The number of cases is checked, so that no case is skipped by
-//! mistake.
+//! the tokens of the tokenizer are compared with those of html5gum. The number of cases is checked, so that no case is
+//! skipped by mistake.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

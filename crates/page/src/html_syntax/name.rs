@@ -1,7 +1,7 @@
 //! Tag and attribute names as 128-bit integers, so that two names are compared in a few instructions.
 //!
-//! Every name that matters to a crawler has at most 16 bytes. Longer names get the key 0, so for a name of ten
-//! megabytes only its end has to be found.
+//! Every name that matters to a crawler has at most 16 bytes. Longer names get the key 0. So even a name of ten
+//! megabytes is only searched for its end.
 
 use crate::swar::{below, equal, first, keep, load, lower, pack};
 

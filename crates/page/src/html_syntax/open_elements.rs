@@ -1,6 +1,5 @@
 //! Tracks open `<svg>` and `<math>` elements, where CDATA sections and `/>` have a meaning (WHATWG HTML, 13.2.6.5), and
-//! open `<noscript>` elements. Elements are counted; there is no stack of them. Used by `format/html` and
-//! `rewrite/locate`.
+//! open `<noscript>` elements. Elements are counted, without a stack. Used by `format/html` and `rewrite/locate`.
 
 use crate::html_syntax::element::Element;
 

@@ -20,11 +20,12 @@ pub(crate) trait TokenSink<'a> {
     /// split.
     fn text(&mut self, characters: &'a [u8], kind: TextKind);
 
-    /// Called at the name of a tag; `start` is false for an end tag. Returns whether to report its attributes.
+    /// Called at the name of a tag; `start` is false for an end tag. Returns whether the attributes of the tag are to
+    /// be reported.
     fn open(&mut self, start: bool, name: HtmlName<'a>) -> bool;
 
-    /// Receives an attribute of the current tag, with its value as written (empty if it has none). An attribute that
-    /// occurs twice is reported twice; the first counts.
+    /// Receives an attribute of the current tag, with its value as written (empty if it has none). If an attribute
+    /// occurs twice, it is reported twice, and the sink must use the first value.
     fn attribute(&mut self, name: HtmlName<'a>, value: &'a [u8]);
 
     /// Called when the tag is complete. It is not called for a tag that the end of the document cuts off. Returns the

@@ -8,13 +8,15 @@ pub(super) struct Automaton {
     states: Vec<State>,
 }
 
-/// The string of a state is the longest end of the text that begins some feature. State 0 is the empty string.
+/// A state stands for a string: the longest end of the text so far that is the beginning of a feature. State 0 stands
+/// for the empty string.
 #[derive(Clone, Copy)]
 struct State {
-    /// The string followed by `byte` is state `base + byte`, if the parent of that state is this one.
+    /// The string of this state followed by `byte` is the string of state `base + byte`, provided that this state is
+    /// the parent of that state.
     base: u32,
     parent: u32,
-    /// The longest proper end of the string that is a state.
+    /// The state of the longest proper end of the string that is the string of a state.
     failure: u32,
     /// The longest feature at the end of the string.
     feature: u32,
@@ -56,8 +58,8 @@ impl Automaton {
         }
     }
 
-    /// The state after `byte`. It takes fewer steps than the string of `state` has bytes, because each failure leads to
-    /// a shorter string.
+    /// The state after `byte`. The number of steps is bounded by the length of the string of `state`, because each
+    /// failure leads to a shorter string.
     fn after(&self, mut state: u32, byte: u8) -> u32 {
         loop {
             let entry = self.states[state as usize];

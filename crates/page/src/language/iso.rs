@@ -9,8 +9,8 @@ pub fn iso_639_3(code: &str) -> &str {
     }
 }
 
-/// Codes with two letters and their ISO 639-3 equivalents, sorted. Where ISO 639-3 has a code for the macrolanguage, it is
-/// that code.
+/// Codes with two letters and their ISO 639-3 equivalents, sorted. If ISO 639-3 has a code for the macrolanguage, the
+/// entry has that code.
 const TWO_LETTERS: &[(&str, &str)] = &[
     ("af", "afr"),
     ("am", "amh"),

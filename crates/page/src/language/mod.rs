@@ -9,8 +9,8 @@
 //!
 //! `tag` parses what a page declares about its language. `iso` translates the codes.
 //!
-//! The model is decompressed when the first text is identified, and stays in memory (8 MB). Where it comes from is
-//! described in `data/languages/convert.py`; accuracy and speed are in docs/decisions/0016-languages.md.
+//! The model is decompressed when the first text is identified, and stays in memory (8 MB). `data/languages/convert.py`
+//! describes the origin of the model, and docs/decisions/0016-languages.md its accuracy and speed.
 
 mod automaton;
 mod iso;
@@ -31,7 +31,7 @@ use ties::Hints;
 
 /// Minimum length of a text in characters. The language of a shorter text is unknown.
 const MIN_TEXT: usize = 50;
-/// Maximum number of characters of a text that are looked at.
+/// Maximum number of characters of a text that are examined.
 const MAX_SAMPLE: usize = 1300;
 /// The class of texts that are not in a language, such as source code and tables of numbers.
 const NOT_A_LANGUAGE: &str = "zxx";

@@ -21,15 +21,15 @@ const MAX_MODEL: usize = 8 << 20;
 const MAGIC: &[u8] = b"aralang1";
 /// Length of a row of the matrix: the number of classes, rounded up to full vectors.
 const ROW: usize = 144;
-/// Counts for which the rows of the matrix are added without multiplication: 1 to this number.
+/// For features that occur at most this many times, the rows of the matrix are added without multiplication.
 const SMALL_COUNTS: usize = 4;
 /// Length of a language code in the file.
 const CODE_LENGTH: usize = 8;
-/// Maximum number of bytes of a text. Characters take at most 4 bytes in UTF-8; normalization makes at most 3 characters
-/// out of one.
+/// Maximum number of bytes of a text. A character takes at most 4 bytes in UTF-8, and normalization turns one character
+/// into at most 3.
 const MAX_BYTES: usize = MAX_SAMPLE * 4 * 3;
-/// Denominator of the fixed-point numbers. A sum has at most `MAX_BYTES` times `ln(2) * 255` times this value, which
-/// fits `u32`.
+/// Denominator of the fixed-point numbers. A sum is at most `MAX_BYTES * ln(2) * 255` times this value, which fits into
+/// `u32`.
 const FIXED_ONE: f32 = 1024.0;
 const _: () = {
     let largest_sum = MAX_BYTES as f64 * std::f64::consts::LN_2 * 255.0 * FIXED_ONE as f64;
@@ -41,7 +41,7 @@ pub(super) struct Model {
     automaton: Automaton,
     /// ISO 639 codes of the classes.
     codes: Vec<String>,
-    /// Classes whose code an earlier class has too, each with the earlier class.
+    /// Classes that have the same code as an earlier class, each with that earlier class.
     aliases: Vec<(usize, usize)>,
     /// Logarithms of the probabilities of the classes.
     prior: Vec<f32>,
@@ -124,7 +124,7 @@ impl Model {
         self.codes.iter().map(String::as_str)
     }
 
-    /// Classes whose code an earlier class has too, each with the earlier class.
+    /// Classes that have the same code as an earlier class, each with that earlier class.
     pub(super) fn aliases(&self) -> &[(usize, usize)] {
         &self.aliases
     }
@@ -212,8 +212,8 @@ impl Sums {
         *rows = 0;
     }
 
-    /// Moves the sums for all small counts to the products, and returns the products. `factors`: `ln(1 + count)` as a
-    /// fixed-point number, by count.
+    /// Moves the sums for all small counts to the products, and returns the products. `factors` are the values of `ln(1
+    /// + count)` as fixed-point numbers, by count.
     fn products(mut self, factors: &[u16]) -> [u32; ROW] {
         for (count, &factor) in factors.iter().enumerate().take(SMALL_COUNTS + 1).skip(1) {
             self.multiply(count, factor);
@@ -230,8 +230,8 @@ fn aliases(codes: &[String]) -> Vec<(usize, usize)> {
     codes.iter().enumerate().filter_map(first).collect()
 }
 
-/// Counts features: a hash table with open addressing. A slot is 0, or the number of a feature plus one, above
-/// [`COUNT_BITS`] bits with its count.
+/// Counts features: a hash table with open addressing. An empty slot is 0. In other slots, the lowest [`COUNT_BITS`]
+/// bits are the count, and the bits above are the number of the feature plus one.
 struct Counter {
     slots: Vec<u32>,
     shift: u32,

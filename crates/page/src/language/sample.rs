@@ -1,4 +1,4 @@
-//! The part of a text that is looked at, in the form of the model's training texts.
+//! The part of a text that is examined, in the form of the model's training texts.
 
 use std::borrow::Cow;
 

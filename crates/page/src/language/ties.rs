@@ -1,6 +1,6 @@
-//! Languages that the model confuses: there the declared language or the top-level domain decides.
+//! Decides between languages that the model confuses, by the declared language or the top-level domain.
 
-/// What a page says about its language beside its text.
+/// Hints about the language of a page besides its text.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Hints<'a> {
     /// The declared language tag.
@@ -9,8 +9,8 @@ pub(super) struct Hints<'a> {
     pub(super) tld: Option<&'a [u8]>,
 }
 
-/// Languages that are close to each other. Each has the other tags by which pages declare it, and the top-level domains
-/// where it is the usual one.
+/// Languages that are close to each other. Each language has the other tags by which pages declare it, and the
+/// top-level domains in which it is the usual language.
 const GROUPS: &[&[Member]] = &[
     &[member("id", &["in"], "id"), member("ms", &[], "my")],
     &[
@@ -65,7 +65,7 @@ pub(super) fn decide(
     if probability_of(hinted) < best.1 * MIN_RELATIVE {
         return best;
     }
-    // The text says that it is one of the group, and the hint says which one.
+    // The text shows that the language is one of the group, and the hint shows which one.
     let of_group = group.iter().map(|member| probability_of(member.code)).sum();
     (hinted, of_group)
 }

@@ -95,7 +95,7 @@ impl LinkCollector {
         index
     }
 
-    /// Adds a secondary link of a sitemap entry (other language, image). It does not count as an entry.
+    /// Adds a secondary link of a sitemap entry (another language, an image). Secondary links do not count as entries.
     pub(crate) fn add_secondary(&mut self, raw: &[u8], kind: LinkKind) {
         if self.secondary >= self.max_secondary {
             self.dropped += 1;

@@ -1,9 +1,9 @@
 //! Finds URLs in style sheets: `@import`, `url(…)` and the strings of `image-set(…)` (CSS Syntax Module Level 3).
 //!
 //! [`urls`] makes one pass over the tokens that can contain or hide a URL: names, strings, comments and brackets. URLs
-//! are reported as written, so that `rewrite` can replace them; [`unescape`] decodes their escapes. A URL that the end
-//! of the sheet cuts off is dropped, because a truncated body would give a wrong URL. URLs that are only a fragment
-//! (`url(#gradient)`) refer to the document itself and are skipped.
+//! are reported as written, so that `rewrite` can replace them; [`unescape`] decodes their escapes. A URL that is cut
+//! off by the end of the sheet is dropped, because in a truncated body such a URL is wrong. URLs that are only a
+//! fragment (`url(#gradient)`) refer to the document itself and are skipped.
 
 use std::borrow::Cow;
 

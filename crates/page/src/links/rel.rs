@@ -9,7 +9,7 @@ pub(crate) fn is_nofollow(rel: &[u8]) -> bool {
 
 /// The kind of a `<link>` with this `rel`. `None` if its target is neither a page nor an asset. A link with an unknown
 /// relation is assumed to lead to a page, as in wget. The target of `prefetch` may be a page or a file. Browsers load
-/// it together with the page, so it is an asset if assets are collected, and otherwise a page.
+/// this target together with the page. So it is an asset if assets are collected, and otherwise a page.
 pub(crate) fn link_kind(rel: &[u8], assets: bool) -> Option<LinkKind> {
     const ASSETS: &[&[u8]] = &[
         b"stylesheet",

@@ -3,9 +3,9 @@
 //!
 //! [`urls`] makes one pass over the tokens that can contain or hide a string: strings, templates, comments and regular
 //! expressions (ECMAScript, 12). A URL that a script assembles is not found, because literals beside a `+` and
-//! templates with `${` are skipped. So are keys of objects. If a string is not closed on its line, the pass continues directly after its
-//! opening quote. A division that is mistaken for a regular expression (or the reverse) therefore hides at most the
-//! rest of its line.
+//! templates with `${` are skipped. Keys of objects are skipped too. If a string is not closed on its line, the pass
+//! continues directly after its opening quote. A division that is mistaken for a regular expression (or the reverse)
+//! therefore hides at most the rest of its line.
 
 use std::borrow::Cow;
 
@@ -22,7 +22,7 @@ const EXTENSIONS: &[&[u8]] = &[
 /// Functions that take a URL.
 const LOADERS: &[&[u8]] = &[b"fetch(", b"Worker("];
 
-/// What a URL in a script is relative to.
+/// The base of a relative URL in a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RelativeTo {
     /// The URL of the script, for an import, the arguments of `importScripts(…)` in a worker, or the first argument of
@@ -32,7 +32,7 @@ pub(crate) enum RelativeTo {
     Document,
 }
 
-/// Calls `found` with every literal that is a URL, as written between its quotes, and with what it is relative to.
+/// Calls `found` with every literal that is a URL, as written between its quotes, and with the base of the URL.
 /// [`unescape`] decodes its escapes.
 pub(crate) fn urls<'a>(script: &'a [u8], found: impl FnMut(&'a [u8], RelativeTo)) {
     let scanner = ScriptScanner {
@@ -84,8 +84,8 @@ struct ScriptScanner<'a, F> {
     code_end: usize,
     /// For each open template that is interrupted by `${`: the number of braces that are open in its expression.
     templates: Vec<u32>,
-    /// End of the last line in which a regular expression was not closed. The rest of that line is not searched for
-    /// other regular expressions, so that the time is linear.
+    /// End of the last line in which a regular expression was not closed. To keep the time linear, the rest of that
+    /// line is not searched for other regular expressions.
     no_expression_before: usize,
     /// End of the last literal that is an argument of `importScripts(…)`.
     import_scripts_end: usize,
@@ -120,8 +120,8 @@ impl<'a, F: FnMut(&'a [u8], RelativeTo)> ScriptScanner<'a, F> {
                         self.code(1);
                     }
                 },
-                // Outside a string, a backslash is an error. The byte after it is skipped, because it may be a quote:
-                // reading a string from each of many escaped quotes would take quadratic time.
+                // Outside a string, a backslash is an error. The byte after the backslash is skipped, because it may be
+                // a quote. If a string were read from each of many escaped quotes, the time would be quadratic.
                 b'\\' => self.code(2),
                 byte if byte.is_ascii_whitespace() => self.at += 1,
                 _ => self.code(1),

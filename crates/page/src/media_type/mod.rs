@@ -5,9 +5,9 @@
 //! extension. If the declaration is missing or replaced, a remark is added, so that a crawl can count such pages (T3).
 //!
 //! The rules are those of WHATWG MIME Sniffing, sections 5, 7 and 7.3, with two exceptions. The exceptions are
-//! acceptable, because a wrong guess costs a crawler a link and is not a security risk. First, HTML that is declared as
-//! `text/plain` or as binary is read as HTML if it opens like a document. Second, a body that is declared as an image
-//! or archive but opens like an HTML document is read as HTML, because it is probably an error page.
+//! acceptable for a crawler, because a wrong guess may lose a link but is not a security risk. First, HTML that is
+//! declared as `text/plain` or as binary is read as HTML if it opens like a document. Second, a body that is declared
+//! as an image or archive but opens like an HTML document is read as HTML, because it is probably an error page.
 //!
 //! `sniff` examines the bytes; this module decides between its result and the header.
 
@@ -209,7 +209,7 @@ fn overrule(
         SniffResult::Signature(name) if html || declared == "text/plain" => Some(name.into()),
         SniffResult::Signature(name) => (!same_type(declared, name)).then(|| name.into()),
         SniffResult::Container(name) => (html || declared == "text/plain").then(|| name.into()),
-        // HTML source may be served as plain text on purpose. An extension such as .txt shows that this is intended.
+        // HTML source may be served as plain text on purpose. An extension such as .txt shows this intention.
         SniffResult::Document if declared == "text/plain" => match extension {
             Some("text/html" | "application/xhtml+xml") | None => Some(MediaType::HTML),
             Some(_) => None,

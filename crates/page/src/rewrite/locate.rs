@@ -41,8 +41,8 @@ pub(crate) enum SpanSyntax {
     Script,
     /// The `srcdoc` of a frame.
     Srcdoc,
-    /// The name of a `crossorigin` attribute. Browsers refuse files that are loaded with it if the page is a local file, so
-    /// the attribute is given a name without effect.
+    /// The name of a `crossorigin` attribute. If the page is a local file, browsers refuse files that are loaded with
+    /// this attribute. So the attribute is renamed to a name without effect.
     CrossOrigin,
     /// An attribute that must be emptied, because it would break the replaced links: `base`, `integrity`, a content
     /// security policy.
@@ -63,7 +63,8 @@ pub(crate) fn find(document: &[u8], xml: bool) -> (Vec<LinkSpan>, Option<Range<u
     };
     tokenizer::run(document, &mut locator);
     let (mut spans, base) = (locator.spans, locator.base);
-    // The span of a `link` or `meta` is added when the tag is complete, even after spans of later attributes.
+    // The span of a `link` or `meta` is added when the tag is complete, so spans of later attributes may come before
+    // it.
     spans.sort_by_key(|span| span.range.start);
     (spans, base)
 }

@@ -114,13 +114,13 @@ impl<'a> LinkRewriter<'a> {
         self.is_script
     }
 
-    /// Name of the character set. To resolve links, a URL parser needs it for the encoding of queries.
+    /// Name of the character set. A URL parser that resolves links needs it to encode queries.
     pub fn charset(&self) -> &'static str {
         self.encoding.name()
     }
 
-    /// The first `<base href>`. Links are relative to it, and it is relative to the URL of the page.
-    /// [`LinkRewriter::rewrite`] empties it in the document.
+    /// The first `<base href>`. Links are relative to this base, and the base is relative to the URL of the page.
+    /// [`LinkRewriter::rewrite`] empties the attribute.
     pub fn base(&self) -> Option<&str> {
         self.base.as_deref()
     }
@@ -559,7 +559,7 @@ mod tests {
             b"\xEF\xBB\xBF<a href=x>",
             b"\xEF\xBB\xBF<a href=anchor:x>",
         );
-        // This style attribute contains a reference to a character that the character set lacks.
+        // This style attribute contains a reference to a character that is not in the character set.
         check_as(
             "text/html; charset=iso-8859-1",
             b"<p style='content:\"&euro;\xE1\";x:url(y)'>",

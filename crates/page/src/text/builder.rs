@@ -107,7 +107,8 @@ impl TextBuilder {
         }
     }
 
-    /// Appends up to eight bytes at once, a common case. If they need the slow path, changes nothing and returns false.
+    /// Fast path for slices of up to eight bytes, which are common. If the bytes need the slow path, changes nothing
+    /// and returns false.
     #[inline]
     fn push_short(&mut self, bytes: &[u8]) -> bool {
         let block = ByteBlock::read(bytes);
@@ -194,7 +195,7 @@ impl TextBuilder {
         }
         self.length = begin + taken;
         if after_white != 0 {
-            // White space at the end is removed from the text and stays pending until the next word begins.
+            // White space at the end is removed from the text. It stays pending until the next word begins.
             self.length -= 1;
             self.pending = Separator::Space;
         }

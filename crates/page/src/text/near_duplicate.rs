@@ -1,9 +1,9 @@
 //! Computes the sketch that finds near duplicates (D3, Chakrabarti 2.3.7): a 64-bit `SimHash` over shingles.
 //!
-//! Every three consecutive words are a shingle. Each of the 64 bits of its hash is a vote, and each bit of the sketch
-//! is the majority of the votes for it (Charikar, "Similarity estimation techniques from rounding algorithms", STOC
-//! 2002; Manku, Jain and Das Sarma, "Detecting near-duplicates for web crawling", WWW 2007). Texts that share most
-//! shingles differ in few bits; unrelated texts differ in about 32.
+//! Every three consecutive words are a shingle. Each bit of the 64-bit hash of a shingle is a vote for the bit of the
+//! sketch at the same position, and the majority of the votes decides (Charikar, "Similarity estimation techniques from
+//! rounding algorithms", STOC 2002; Manku, Jain and Das Sarma, "Detecting near-duplicates for web crawling", WWW 2007).
+//! Texts that share most shingles differ in few bits; unrelated texts differ in about 32.
 //!
 //! All words that begin with a digit count as the same word, so pages that differ only in dates, prices or counters
 //! have the same sketch. Scripts without spaces are split into characters. A word that is repeated directly after
@@ -47,8 +47,8 @@ fn sketch_distance(one: u64, other: u64) -> u32 {
     (one ^ other).count_ones()
 }
 
-/// Whether two sketches ([`Page::sketch`](crate::Page::sketch)) are those of near duplicates: at most 6 of 64 bits
-/// differ.
+/// Whether two sketches ([`Page::sketch`](crate::Page::sketch)) belong to near duplicates, because at most 6 of their
+/// 64 bits differ.
 pub fn is_near_duplicate(one: u64, other: u64) -> bool {
     sketch_distance(one, other) <= MAX_DISTANCE
 }
@@ -95,7 +95,7 @@ fn first_word(rest: &[u8]) -> (usize, u64) {
     first_long_word(rest)
 }
 
-/// Like [`first_word`], for a word of 16 bytes or more, or near the end of the text.
+/// Like [`first_word`], for a word that has at least 16 bytes or is near the end of the text.
 #[inline(never)]
 fn first_long_word(rest: &[u8]) -> (usize, u64) {
     let end = memchr::memchr2(b' ', b'\n', rest);

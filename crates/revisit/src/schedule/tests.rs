@@ -22,7 +22,7 @@ fn schedule(policy: Policy) -> Schedule {
     })
 }
 
-/// Visits a page, which has changed at each visit whose number `changes` accepts. Returns the days between visits.
+/// Visits a page. The page has changed at each visit whose number `changes` accepts. Returns the days between visits.
 fn intervals(schedule: &Schedule, visits: usize, changes: impl Fn(usize) -> bool) -> Vec<f64> {
     let mut history = History::default();
     let mut at = START;
@@ -327,7 +327,7 @@ proptest! {
     }
 }
 
-/// The days between visits of a page that never changes, with intervals that the user has set.
+/// The days between the visits of a page that never changes. The intervals are those of a seed's settings.
 fn paced(policy: Policy, every: Option<u64>, max_every: Option<u64>) -> Vec<i64> {
     let days = |days: u64| Duration::from_hours(24 * days);
     let schedule = Schedule::new(&Options {
@@ -367,7 +367,7 @@ fn a_seed_has_intervals_of_its_own() {
     assert_eq!(paced(Policy::Selective, None, Some(1)), [1; 8]);
     assert_eq!(paced(Policy::Fixed, Some(7), None), [7; 8]);
     assert_eq!(paced(Policy::Fixed, None, None), [1; 8]);
-    // An interval longer than `max_interval`, which is 90 days.
+    // This interval is longer than `max_interval`, which is 90 days.
     assert_eq!(paced(Policy::Fixed, Some(200), None), [90; 8]);
     assert_eq!(paced(Policy::Fixed, Some(200), Some(200)), [200; 8]);
     let most = |policy, max| *paced(policy, None, max).iter().max().expect("visits");

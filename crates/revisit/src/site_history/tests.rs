@@ -111,7 +111,8 @@ fn the_links_of_an_unchanged_page_are_visited_if_enough_of_them_change() {
     assert!(full(&still, &LINKS_OF_A) <= 10, "{still:?}");
 }
 
-/// The page is judged by its own links: F and G change, and only their head B is followed in every round.
+/// Each page is judged by its own links. F and G change, and only the links of their head B are followed in every
+/// round.
 #[test]
 fn each_page_is_judged_by_its_own_links() {
     let mut site = Site::new(SelectiveGroups::AllPages);
@@ -120,7 +121,7 @@ fn each_page_is_judged_by_its_own_links() {
     assert!(own >= 38 && others <= 16, "{own} {others}: {rounds:?}");
     // B itself is visited with its links, although the other links of A are passed over.
     assert!(full(&rounds, &[B]) >= 38, "{rounds:?}");
-    // With one group for the site, the pages that change are not told from the others.
+    // With one group for the site, the pages that change cannot be distinguished from the others.
     let mut site = Site::new(SelectiveGroups::EntryPages);
     let rounds = site.rounds(40, &LINKS_OF_B);
     let (own, others) = (full(&rounds, &LINKS_OF_B), full(&rounds, &[C, D, E]));
@@ -174,8 +175,8 @@ fn internal_changes_lower_the_level_of_any_page() {
     assert!(calm >= 12 && busy <= calm / 2, "{calm} {busy}");
 }
 
-/// Bouras 3.3, the second way: page A has not changed, so its links are checked. B has changed, so its links F and G are
-/// not checked; if B has not changed either, they are.
+/// Bouras 3.3, the second method: page A has not changed, so its links are checked. If B has changed, its links F and G
+/// are not checked. If B has not changed either, F and G are checked.
 #[test]
 fn the_second_way_descends_where_a_page_is_unchanged() {
     let visited = |changed: &[PagePlace]| {
@@ -189,7 +190,7 @@ fn the_second_way_descends_where_a_page_is_unchanged() {
         }
         site.pages[A.key as usize].level = 1;
         site.pages[ENTRY.key as usize].level = 1;
-        // The entry page has changed, so only the turn of A brings a visit of A.
+        // The entry page has changed, so page A is visited only when its own turn comes.
         let changed = [&[ENTRY], changed].concat();
         site.round(&changed)
     };
@@ -219,8 +220,8 @@ fn no_page_waits_longer_than_the_longest_interval() {
     }
 }
 
-/// The number of heads is limited. Pages of further heads are in the group of the site; heads that have no pages any
-/// more make room.
+/// The number of heads is limited. Pages of further heads are in the group of the site. Heads that no longer have pages
+/// are replaced.
 #[test]
 fn the_number_of_heads_is_limited() {
     let schedule = Schedule::new(&Options {

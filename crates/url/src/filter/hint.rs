@@ -3,7 +3,7 @@
 
 use crate::blacklist::Blacklist;
 
-/// File name extensions that occur at the end of words such as `index.html`. A word with such an end is not read as a host.
+/// File name extensions of words such as `index.html`. A word with such an extension is not read as a host.
 #[rustfmt::skip]
 const FILE_EXTENSIONS: &[&str] = &[
     "html", "htm", "xhtml", "shtml", "php", "asp", "aspx", "jsp", "cgi", "pdf", "ps", "doc", "docx", "xls", "xlsx", "ppt", "pptx", "odt",

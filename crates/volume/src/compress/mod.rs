@@ -206,8 +206,8 @@ impl<R: BufRead> Read for MemberDecoder<'_, R> {
     }
 }
 
-/// At most `limit` bytes from the beginning of a member's content. `compressed` may be only the beginning of the
-/// member; then the result is as much of the content as can be decompressed from it.
+/// At most `limit` bytes from the beginning of a member's content. If `compressed` is only the beginning of the member,
+/// the result is the content that can be decompressed from it.
 pub(crate) fn decompress_prefix(compressed: &[u8], limit: u64) -> Vec<u8> {
     let mut out = Vec::new();
     let first = compressed.first().copied().unwrap_or_default();

@@ -5,8 +5,8 @@
 //! libdeflate in 19 µs (docs/decisions/0009-where-the-processor-goes.md). Its output is ordinary gzip, 60 to 75 bytes
 //! longer per record.
 //!
-//! It also compresses the WARC header of a large response as the first block of the member. libdeflate compresses the
-//! response as the following blocks, so the header and the response need not be copied into one buffer.
+//! For a large response, this compressor writes the WARC header as the first block of the member, and libdeflate writes
+//! the response as the following blocks. So the header and the response need not be copied into one buffer.
 
 use libdeflater::Compressor;
 
@@ -95,9 +95,9 @@ impl ShortDeflater {
         put_trailer(&checksum, input.len(), packed);
     }
 
-    /// Appends one gzip member with the content of `first`, followed by that of `rest`. This compressor compresses
-    /// `first`, which has at most [`MAX_SHORT`] bytes; `compressor` compresses `rest`, which may have any length.
-    /// `buffer` must have the size that `compressor` requires for `rest`.
+    /// Appends one gzip member with the content of `first`, followed by that of `rest`. `self` compresses `first`,
+    /// which has at most [`MAX_SHORT`] bytes. `compressor` compresses `rest`, which may have any length. `buffer` must
+    /// have the size that `compressor` requires for `rest`.
     pub(crate) fn compress_split(
         &mut self,
         first: &[u8],
@@ -191,7 +191,7 @@ impl ShortInput {
     }
 
     /// The eight bytes at a position, little endian. Positions are below [`MAX_SHORT`], so `% MAX_SHORT` does not
-    /// change them; it lets the compiler remove the bounds check.
+    /// change them. It is there to let the compiler remove the bounds check.
     fn eight_bytes(&self, at: usize) -> u64 {
         let eight = self.bytes[at % MAX_SHORT..].first_chunk();
         u64::from_le_bytes(*eight.expect("the array is eight bytes longer than the input"))
@@ -280,7 +280,8 @@ impl<'out> BitWriter<'out> {
         }
     }
 
-    /// Appends at most 56 bits. Each call stores eight bytes, but advances `length` only by the complete ones.
+    /// Appends at most 56 bits. Each call stores eight bytes, but `length` advances only by the number of complete
+    /// bytes.
     #[inline]
     fn put(&mut self, word: u64, length: u32) {
         self.pending |= word << self.count;
@@ -343,8 +344,8 @@ mod tests {
     use super::*;
 
     thread_local! {
-        /// One deflater for all inputs of a test, to check that bytes of earlier inputs, which stay in its buffer, have
-        /// no effect.
+        /// All inputs of a test share one deflater. Bytes of earlier inputs stay in its buffer, and must have no
+        /// effect.
         static DEFLATER: RefCell<ShortDeflater> = RefCell::new(ShortDeflater::new());
     }
 

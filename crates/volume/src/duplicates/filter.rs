@@ -5,8 +5,8 @@ use crate::record::digest::Digest;
 
 /// Filter size per digest, in bits. Twelve bits give about one false positive in 200 look-ups.
 const BITS_PER_DIGEST: u64 = 12;
-/// Minimum filter size per digest, in bits. With fewer bits there would be too many false positives, so no filter is
-/// made.
+/// Minimum filter size per digest, in bits. If there is memory for fewer bits, no filter is made, because it would have
+/// too many false positives.
 const MIN_BITS_PER_DIGEST: u64 = 4;
 /// Number of bits that are set in the filter for each digest. Each one is selected by nine bits of the digest.
 const PROBES: usize = 7;

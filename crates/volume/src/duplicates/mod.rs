@@ -12,8 +12,8 @@
 //!   the record in the order of writing, which the writer keeps. Therefore an original comes before its revisit records
 //!   in the same volume, or is in a volume that was durable before the volume of the revisit record was created. No
 //!   crash leaves a revisit record without its original.
-//! - An entry of a segment is used only if a record with that digest is found at its location. If a volume was moved
-//!   away, its payloads may be stored a second time; there is no other effect.
+//! - An entry of a segment is used only if a record with that digest is found at its location. So if a volume was moved
+//!   away, the only effect is that its payloads may be stored a second time.
 //! - If the original is chunked and its payload is stored again without chunks, the new record replaces the original in
 //!   the index. At most two copies of a payload are stored.
 
@@ -45,8 +45,8 @@ pub(crate) struct DuplicateIndex {
     enabled: bool,
     /// Maximum size of all filters together, in bytes.
     max_memory: usize,
-    /// A mutex of the standard library, not of tokio, because it is held only for a hash look-up and never while the
-    /// disk is read.
+    /// A mutex of the standard library suffices, because it is held only for a hash look-up and never while the disk is
+    /// read.
     recent: Mutex<RecentPayloads>,
     /// The digest segments, newest first.
     segments: RwLock<Vec<Arc<DigestSegment>>>,

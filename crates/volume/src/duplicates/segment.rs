@@ -12,9 +12,9 @@
 //!
 //! The file `indexes/duplicates/FIRST-LAST.run` covers the volumes FIRST to LAST, which one node has written. The
 //! number of the node is in the file name, not in the entries. A segment whose range lies within the range of another
-//! one was merged into it, and is removed at the next start. A look-up tests the Bloom filter. Then it finds the page
-//! of the file that can contain the digest by interpolation search, which is fast because digests are uniformly
-//! distributed (docs/decisions/0004-duplicate-index.md).
+//! one was merged into it, and is removed at the next start. A look-up tests the Bloom filter first. Then it uses
+//! interpolation search to find the page of the file that can contain the digest. This is fast, because digests are
+//! uniformly distributed (docs/decisions/0004-duplicate-index.md).
 
 use std::fs::File;
 use std::io::{self, BufReader, Read as _};

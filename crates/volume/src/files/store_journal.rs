@@ -1,8 +1,8 @@
 //! `archive/stores.jsonl`: the places of volumes outside `archive/`.
 //!
-//! Volumes are in `archive/`, in other local folders, or in object stores. This file names the places, one JSON object per
-//! line. Lines are only appended, and each is durable before the fact that it records is relied on. A collection whose
-//! volumes are all in `archive/` has no such file.
+//! Volumes are in `archive/`, in other local folders, or in object stores. This file names the places, one JSON object
+//! per line. Lines are only appended, and each line is durable before anything relies on the fact that it records. A
+//! collection whose volumes are all in `archive/` has no such file.
 //!
 //! ```text
 //! {"event":"collection","id":"5f0c…"}                         the identity of the collection, in its marker files too
@@ -161,7 +161,7 @@ impl StoreJournal {
             .create(true)
             .open(&self.path)
             .map_err(fault)?;
-        // After a line that a crash has cut off, this one begins on a line of its own. Empty lines are ignored.
+        // If a crash has cut off the last line, a line end is written first. Empty lines are ignored.
         let torn = std::fs::read(&self.path).map_err(fault)?.last() != Some(&b'\n');
         if torn && !is_new {
             text.insert(0, '\n');
@@ -178,7 +178,7 @@ impl StoreJournal {
         Ok(())
     }
 
-    /// Whether the store has confirmed the present content of this volume.
+    /// Whether a store has confirmed the current content of this volume.
     pub(crate) fn is_stored(&self, volume: &str) -> bool {
         self.stored.contains_key(volume) && !self.changed.contains(volume)
     }
@@ -202,7 +202,7 @@ impl StoreJournal {
 
     /// Prepares a folder outside the collection for new volumes. At its first use a marker file is written, so that two
     /// collections do not mix their volumes, and so that nothing is written to the mount point of a disk that is not
-    /// mounted. The error is a description of the problem.
+    /// mounted. The error describes the problem.
     pub(crate) fn claim_folder(&mut self, folder: &Path) -> Result<(), String> {
         let text = |error: VolumeError| error.to_string();
         let id = self.identity().map_err(text)?;

@@ -68,8 +68,8 @@ impl Volume {
 }
 
 /// The highest counter that this node has ever used, according to the names of the files. Closed volumes may have been
-/// moved away, but the names of their index and of their digest segment, which stay under `indexes/`, contain the
-/// identifier too.
+/// moved away. Their indexes and digest segments stay under `indexes/`, and the names of these files contain the
+/// identifiers too.
 pub(crate) fn last_counter(archive: &Path, indexes: &Path, node: u32) -> Result<u32, VolumeError> {
     let duplicates = indexes.join("duplicates");
     let in_archive = names(archive)?
@@ -104,7 +104,7 @@ fn names(folder: &Path) -> Result<Vec<String>, VolumeError> {
     entries.map(name).collect::<Result<_, _>>().map_err(fault)
 }
 
-/// All volumes, closed or open, by identifier. A folder outside the collection that is away is left out.
+/// All volumes, closed or open, by identifier. Folders outside the collection are left out if they cannot be read now.
 pub(crate) fn list(archive: &Path) -> Result<BTreeMap<VolumeId, Volume>, VolumeError> {
     list_with(archive, &StoreJournal::read(archive)?)
 }
@@ -119,7 +119,7 @@ fn list_with(
             volumes.insert(volume.id, volume);
         }
     }
-    // A local file comes before the copy in a store.
+    // A local file has precedence over the copy in a store.
     for folder in &journal.folders {
         if folder.is_dir() {
             add_local(folder, &mut volumes)?;
@@ -145,8 +145,8 @@ fn add_local(folder: &Path, volumes: &mut BTreeMap<VolumeId, Volume>) -> Result<
     Ok(())
 }
 
-/// Opens volumes by identifier. If a volume is no longer at its known path, the places are listed again, because a
-/// volume is renamed when it is closed, and may be in a store only after that.
+/// Opens volumes by identifier. If a volume is no longer at its known path, the places are listed again. A volume is
+/// renamed when it is closed, and its local file can be removed after the upload to a store.
 #[derive(Debug)]
 pub(crate) struct VolumeFolder {
     archive: PathBuf,

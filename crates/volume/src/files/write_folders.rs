@@ -1,5 +1,5 @@
-//! The local folders to which new volumes are written. Each volume goes to the folder with the most free space. A folder
-//! that is full or fails is left until the archive is opened again; no volume is moved.
+//! The local folders to which new volumes are written. Each volume goes to the folder with the most free space. A
+//! folder that is full or fails is not used again until the archive is next opened. No volume is moved.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,8 @@ pub(crate) struct WriteFolders {
 }
 
 impl WriteFolders {
-    /// Prepares the folders. Without any, volumes are written to `archive/`. Fails if none of them can be used.
+    /// Prepares the folders. If none is configured, volumes are written to `archive/`. Fails if none of the configured
+    /// folders can be used.
     pub(crate) fn open(
         archive: &Path,
         folders: &[PathBuf],
@@ -63,7 +64,7 @@ impl WriteFolders {
         &self.unusable
     }
 
-    /// The folder for the next volume. There is always one, because the last folder is never left.
+    /// The folder for the next volume. There is always one, because the last usable folder is never given up.
     pub(crate) fn next(&self, disk: &dyn Disk) -> PathBuf {
         match &self.folders[..] {
             [only] => only.clone(),
@@ -75,8 +76,8 @@ impl WriteFolders {
         }
     }
 
-    /// Records that a volume was begun in a folder outside the collection, so that the number of the volume is not
-    /// used again even if that folder is away at the next start.
+    /// Records that a volume was begun in a folder outside the collection, so that the number of the volume is not used
+    /// again, even if that folder cannot be read at the next start.
     pub(crate) fn record(&self, folder: &Path, volume: &str) -> Result<(), VolumeError> {
         if folder == self.archive {
             return Ok(());
@@ -85,7 +86,7 @@ impl WriteFolders {
         StoreJournal::read(&self.archive)?.append(JournalLine::Created { volume })
     }
 
-    /// Leaves a folder after an error. Returns false, and keeps the folder, if it is the last one.
+    /// Gives up a folder after an error. If it is the last usable folder, keeps it and returns false.
     pub(crate) fn leave(&mut self, folder: &Path, error: &VolumeError) -> bool {
         if self.folders.len() < 2 || !self.folders.iter().any(|known| known == folder) {
             return false;

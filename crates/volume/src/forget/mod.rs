@@ -1,15 +1,15 @@
 //! Deletes contents from an archive, for `aranha forget`: every response, revisit and metadata record of the named
 //! pages becomes a [`tombstone`] of the same length, in place. Request records are not changed.
 //!
-//! 1. The records are found by their locations in the frontier and by the indexes, which also have the records that a
-//!    crash left without a page.
-//! 2. Copies are found by their payload digest, in the indexes and in the frontier. A revisit record of another page that refers to a forgotten response
-//!    loses its body. Copies become tombstones too if the caller wants that.
+//! 1. The records are found by their locations in the frontier, and in the indexes. The indexes also have the records
+//!    that a crash left without a page in the frontier.
+//! 2. Copies are found by their payload digest, in the indexes and in the frontier. If a revisit record of another page
+//!    refers to a forgotten response, it loses its body. If the caller wants that, copies become tombstones too.
 //! 3. The changes are written to a file of their own, which is durable before a volume is changed ([`redo`]).
 //!
-//! A volume in an object store is brought back first, changed, and marked: the next upload replaces the copy there. The
-//! duplicate index needs no change, because it uses an entry only if the record has the payload digest, and a tombstone
-//! has none.
+//! A volume in an object store is first copied back to `archive/`. Then it is changed and marked, so that the next
+//! upload replaces the copy in the store. The duplicate index needs no change, because it uses an entry only if the
+//! record has the payload digest, and a tombstone has none.
 
 pub(crate) mod redo;
 pub(crate) mod tombstone;
@@ -40,8 +40,8 @@ pub struct ForgetRequest<'a> {
     pub locations: BTreeSet<Location>,
     /// Whether a stored URL is that of a page to forget.
     pub is_target: &'a dyn Fn(&str) -> bool,
-    /// Locations of other pages with the same payload, with their URLs, according to the frontier. It compares payloads
-    /// without transfer coding; the indexes compare them as they are stored.
+    /// Locations of other pages with the same payload, with their URLs, according to the frontier. The frontier
+    /// compares payloads without transfer coding, and the indexes compare them as they are stored.
     pub known_copies: BTreeMap<Location, String>,
     /// Whether other pages with the same payload are forgotten too.
     pub copies: bool,
@@ -49,7 +49,7 @@ pub struct ForgetRequest<'a> {
     pub reason: &'a str,
     /// The time, in unix milliseconds.
     pub time_ms: i64,
-    /// Only find the records, and change nothing.
+    /// Find the records, but change nothing.
     pub dry_run: bool,
 }
 
@@ -62,9 +62,9 @@ pub struct Forgotten {
     pub already: u64,
     /// Names of the changed volumes.
     pub volumes: BTreeSet<String>,
-    /// Those of them that were brought back from an object store.
+    /// Names of the changed volumes that were copied back from an object store.
     pub remote: BTreeSet<String>,
-    /// Size of the volumes that were brought back, in bytes.
+    /// Size of the volumes that were copied back, in bytes.
     pub downloaded: u64,
     /// URLs of the forgotten records.
     pub urls: BTreeSet<String>,
@@ -98,7 +98,7 @@ pub fn forget(dir: &Path, request: &ForgetRequest<'_>) -> Result<Forgotten, Volu
 /// The changes to make.
 pub(crate) struct Plan {
     pub(crate) changes: Changes,
-    /// The volumes to bring back from object stores.
+    /// The volumes to copy back from object stores.
     remote: Vec<Volume>,
     found: Forgotten,
 }

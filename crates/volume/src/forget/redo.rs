@@ -1,6 +1,6 @@
 //! `archive/forget.jsonl`: the changes of a running `aranha forget`. The file is complete and durable before the first
-//! byte of a volume is changed, and is removed when all changes are durable. After a crash in between, the changes are
-//! made again: each gives the same bytes every time.
+//! byte of a volume is changed, and is removed when all changes are durable. After a crash in between, all changes are
+//! made again. Making a change twice gives the same bytes.
 //!
 //! ```text
 //! {"volume":"NAME","offset":N,"length":N,"compression":"gzip","record":"BASE64"}      one for each record
@@ -118,14 +118,15 @@ pub(crate) fn apply(archive: &Path, indexes: &Path, changes: &Changes) -> Result
         .collect();
     let mut journal = StoreJournal::read(archive)?;
     for (name, tombstones) in changes {
-        // A volume that a crash left open has another path than in the end, but the same name.
+        // The path of a volume that a crash left open changes when it is repaired, but its name does not.
         let Some(volume) = volumes.get(name).filter(|volume| !volume.is_remote()) else {
             return Err(VolumeError::Store {
                 store: name.clone(),
                 problem: "the volume is not on the local disk".to_owned(),
             });
         };
-        // The copy is old before the first byte is changed. Otherwise a crash could leave it as confirmed.
+        // The copy is marked as old before the first byte of the volume is changed. Otherwise, after a crash, the copy
+        // could still count as confirmed.
         if journal.is_stored(name) {
             let volume = name.clone();
             journal.append(JournalLine::Changed { volume })?;

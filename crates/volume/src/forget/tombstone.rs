@@ -5,8 +5,9 @@
 //! bytes each, RFC 1951, 3.2.4) or raw blocks of zstd (three bytes each, RFC 8878, 3.1.1.2). The bytes that remain are a
 //! comment in the gzip header or a dictionary identifier of zero in the zstd header. Every decoder accepts them.
 //!
-//! A response or revisit record becomes a response record with status 410 (gone), a metadata record one with the date
-//! only. The header keeps the identifier, date and URL, and says when and why the content was forgotten.
+//! A response or revisit record becomes a response record with status 410 (gone). A metadata record becomes a metadata
+//! record with the date only. The header keeps the identifier, date and URL, and says when and why the content was
+//! forgotten.
 
 use std::io::{self, Write};
 
@@ -87,8 +88,8 @@ impl Tombstone {
                 const MAGIC: usize = 4;
                 const SINGLE_SEGMENT: u8 = 32;
                 const HAS_CHECKSUM: u8 = 4;
-                // The lowest bits of the frame header are the size of the dictionary identifier, which comes after the
-                // window size.
+                // The lowest bits of the frame header give the size of the dictionary identifier. The identifier comes
+                // after the window size.
                 let header = data[MAGIC];
                 let identifier = if header & SINGLE_SEGMENT > 0 { 5 } else { 6 };
                 out.write_all(&data[..MAGIC])?;
@@ -150,7 +151,7 @@ fn zstd_frame(record: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// The text of a tombstone. A higher level is shorter: 0 says everything, 2 only what is needed.
+/// The text of a tombstone. A higher level gives a shorter text: 0 is the full text, 2 has only what is needed.
 fn text(record: &WarcRecord, date: &str, reason: &str, level: u32) -> Vec<u8> {
     let is_metadata = record.kind() == "metadata";
     let why = match reason {

@@ -82,7 +82,7 @@ impl IndexEntry {
     }
 
     /// Whether the entry has a line in the index. A 304 response has no line, because pywb would replay it to a browser
-    /// that does not have the page. Without that line, replay tools find the earlier version.
+    /// that does not have the page. Because the 304 response has no line, replay tools find the earlier version.
     pub(crate) fn is_listed(&self) -> bool {
         !(self.revisit && self.status == Some(304))
     }
@@ -140,8 +140,8 @@ impl IndexEntry {
 }
 
 /// Digest and form under which later duplicates may refer to a stored response. The rule for new exchanges is in
-/// [`crate::record::payload`]. Where this function is stricter than the rule for new exchanges, a payload may be stored
-/// a second time, which does no harm.
+/// [`crate::record::payload`]. This function may be stricter than the rule for new exchanges. The only effect is that a
+/// payload is stored a second time.
 fn original(record: &WarcRecord, digest: Digest) -> Option<(Digest, PayloadForm)> {
     if record.header("WARC-Truncated").is_some() {
         return None;

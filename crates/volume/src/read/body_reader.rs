@@ -24,8 +24,9 @@ pub(super) fn stored_body(mut member: impl Read, record: &WarcRecord) -> io::Res
     Ok(member.take(record.block_length() - head))
 }
 
-/// The body without transfer coding and without the content codings that the head of `record` names. Like
-/// [`WarcRecord::body_decoded`], it stops at an unknown coding, and a body that is not encoded is returned as it is.
+/// The body without transfer coding and without the content codings that the head of `record` names. As in
+/// [`WarcRecord::body_decoded`], decoding stops at an unknown coding, and a body that is not encoded is returned
+/// unchanged.
 pub(super) fn decoded_body<'a>(body: impl Read + 'a, record: &WarcRecord) -> Box<dyn Read + 'a> {
     let stored = record.body_record();
     let is_chunked = http::transfer_coding(&stored.http_head()) == TransferCoding::Chunked

@@ -90,8 +90,8 @@ impl ArchiveReader {
     }
 
     /// Writes the body of a record: as stored if `raw` is set, otherwise without transfer and content coding. For a
-    /// resolved revisit record, the body of the original. The record needs little memory, however large it is. If
-    /// decoding fails, the bytes before the failure are written. The inner error is one of `out`.
+    /// resolved revisit record, this is the body of the original. Even a large record takes little memory. If decoding
+    /// fails, the bytes before the failure are written. The inner error is an error of `out`.
     pub fn copy_body(
         &self,
         record: &WarcRecord,

@@ -22,8 +22,8 @@ pub(crate) fn decode(content_encoding: &[u8], body: Vec<u8>, cap: usize) -> Vec<
             b"deflate" => decode_deflate(&body, cap).unless_not_encoded(body),
             b"br" => read(Brotli::new(body.as_slice(), 4096), cap).unless_not_encoded(body),
             b"zstd" if is_zstd(&body) => read(zstd_decoder(&body), cap).bytes,
-            // The body does not begin with the magic number of the coding, so it is not encoded. Browsers accept this
-            // too.
+            // The body does not begin with the magic number of the coding, so it is not encoded. Browsers accept such
+            // bodies too.
             b"" | b"identity" | b"gzip" | b"x-gzip" | b"zstd" => body,
             _ => return body,
         };

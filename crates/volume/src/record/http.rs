@@ -107,9 +107,9 @@ pub(crate) fn transfer_coding(head: &[u8]) -> TransferCoding {
 #[derive(Debug)]
 pub(crate) struct StoredChunks<'body> {
     rest: &'body [u8],
-    /// Whether all chunks so far have the form that every reader understands.
+    /// Whether every reader can parse all chunks so far.
     is_strict: bool,
-    /// Whether the last chunk was reached, nothing follows it, and every reader understands all chunks.
+    /// Whether the last chunk was reached, nothing follows it, and every reader can parse all chunks.
     pub(crate) complete: bool,
 }
 

@@ -14,16 +14,16 @@ use url::Url;
 use crate::s3::address::StoreAddress;
 use crate::s3::credentials::Environment;
 
-/// How long a signed URL is valid. It must cover the start of the request only.
+/// How long a signed URL is valid. The URL needs to be valid only when the request starts.
 const SIGNED_FOR: Duration = Duration::from_mins(15);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum time for one request with its body. A part of 8 MiB takes that long at 28 KB/s.
 const REQUEST_TIMEOUT: Duration = Duration::from_mins(5);
 /// Maximum time without progress. Some stores need long to put the parts of an upload together.
 const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
-/// Waiting times before the repetitions of a request.
+/// Delays before the first and the second repetition of a request.
 const RETRY_DELAYS: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(1)];
-/// After a failure, readers that can do without the store do not ask it for this long.
+/// After a failure, readers that do not need the store send it no requests for this time.
 const AWAY_FOR: Duration = Duration::from_secs(30);
 /// Maximum length of a list or an error message.
 const MAX_TEXT: u64 = 8 << 20;
@@ -108,7 +108,7 @@ impl S3Store {
     fn new(text: &str) -> Result<Self, String> {
         let mut address = StoreAddress::parse(text)?;
         let environment = Environment::read();
-        // The environment comes first, because a store may have moved since its address was recorded.
+        // The environment has precedence, because a store may have moved since its address was recorded.
         address.endpoint = environment.endpoint.or(address.endpoint);
         address.region = environment.region.or(address.region);
         let region = address.region.as_deref().unwrap_or("us-east-1").to_owned();
@@ -173,8 +173,8 @@ impl S3Store {
         (&self.bucket, self.credentials.as_ref())
     }
 
-    /// Sends a request until it succeeds, fails for good, or was repeated often enough. `headers` are sent and not
-    /// signed, so they must not begin with `x-amz-`.
+    /// Sends a request until it succeeds, fails for good, or was repeated often enough. The `headers` are sent but not
+    /// signed, so their names must not begin with `x-amz-`.
     pub(super) fn send<'a>(
         &self,
         action: &impl S3Action<'a>,

@@ -1,5 +1,5 @@
 //! Keys, endpoint and region, found where AWS's own tools look for them: environment variables, then the profile in
-//! `~/.aws/credentials` and `~/.aws/config`. Nothing of it is stored in the collection or printed.
+//! `~/.aws/credentials` and `~/.aws/config`. None of these values is stored in the collection or printed.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use rusty_s3::Credentials;
 /// The values that the environment gives.
 #[derive(Debug, Default)]
 pub(crate) struct Environment {
-    /// `None`: requests are not signed, as for a public bucket.
+    /// `None` if requests are not signed, as for a public bucket.
     pub(crate) credentials: Option<Credentials>,
     pub(crate) endpoint: Option<String>,
     pub(crate) region: Option<String>,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::files::volumes::Volume;
 use crate::s3::client::{S3Store, StoreError};
 
-/// How often a stream that breaks off is continued.
+/// Number of times that a broken stream is continued.
 const MAX_RECONNECTS: u32 = 3;
 
 /// A volume that is open for reading.
@@ -44,7 +44,7 @@ impl VolumeFile {
         })
     }
 
-    /// Whether the volume is in a store that did not answer lately.
+    /// Whether the volume is in a store that recently failed to answer.
     pub(crate) fn is_away(&self) -> bool {
         match self {
             Self::Local(_) => false,

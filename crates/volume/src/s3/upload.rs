@@ -1,9 +1,9 @@
-//! Puts a file into a store. A large file goes in parts, several at the same time; after a crash, the parts that the store
-//! has are not sent again.
+//! Puts a file into a store. A large file is sent in parts, several at the same time. After a crash, parts that the
+//! store already has are not sent again.
 //!
-//! Every part is sent with its MD5 (`Content-MD5`), which the store compares with what it has received. In addition, the
-//! `ETag` in the answer must be that MD5, unless the store says that it encrypts with a key of its own. At the end, the
-//! store must report the length of the file.
+//! Every part is sent with its MD5 (`Content-MD5`), which the store compares with what it has received. In addition,
+//! the `ETag` in the answer must be that MD5, unless the store reports that it encrypts objects with its own key. At
+//! the end, the store must report the length of the file.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -17,7 +17,8 @@ use rusty_s3::actions::{CompleteMultipartUploadResponse, CreateMultipartUpload};
 
 use crate::s3::client::{self, Answer, S3Store, StoreError, element};
 
-/// Files up to this length are sent in one request; longer ones in parts of this length (S3 allows 5 MiB and more).
+/// Files up to this length are sent in one request. Longer files are sent in parts of at least this length (S3 requires
+/// at least 5 MiB).
 const PART_SIZE: u64 = 8 << 20;
 /// S3 allows 10,000 parts.
 const MAX_PARTS: u64 = 9000;
@@ -190,8 +191,8 @@ impl S3Store {
         self.complete(key, &upload, &etags)
     }
 
-    /// The parts of an upload that was begun; `None` if there is none, or if the store does not know it any more. The list
-    /// is searched for elements, because the name of its root differs between servers.
+    /// The parts of an upload that was begun; `None` if there is none, or if the store does not know it any more. The
+    /// parts are found by element names, because the name of the root element differs between servers.
     fn resume(
         &self,
         key: &str,
@@ -244,7 +245,7 @@ impl S3Store {
         Ok(created.upload_id().to_owned())
     }
 
-    /// Sends a part, unless the store has it. `known` is the `ETag` of the part there.
+    /// Sends a part, unless the store has it already. `known` is the `ETag` of the part in the store.
     fn put_part(
         &self,
         key: &str,
@@ -269,7 +270,8 @@ impl S3Store {
         Ok(self.confirmed_etag(&answer, digest)?)
     }
 
-    /// The `ETag` of an answer. It must be the MD5 of what was sent, unless the store encrypts with a key of its own.
+    /// The `ETag` of an answer. It must be the MD5 of the sent bytes, unless the store encrypts objects with its own
+    /// key.
     fn confirmed_etag(&self, answer: &Answer, digest: [u8; 16]) -> Result<String, StoreError> {
         let etag = client::header(answer, "etag")
             .ok_or_else(|| self.error("the answer has no ETag", None))?
@@ -296,7 +298,7 @@ impl S3Store {
             .body();
         let headers = [("content-type", "application/xml")];
         let mut answer = self.send(&action, "POST", &headers, body.as_bytes())?;
-        // The answer can have the status 200 and describe an error.
+        // The answer can describe an error although its status is 200.
         let text = self.text(&mut answer)?;
         CompleteMultipartUploadResponse::parse(&text)
             .map_err(|error| self.error(format!("the end of an upload: {error}"), None))?;

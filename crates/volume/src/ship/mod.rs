@@ -1,9 +1,10 @@
 //! Uploads closed volumes to object stores, beside the crawl or for `aranha ship`.
 //!
-//! A volume waits while it is closed, its file is local, and `archive/stores.jsonl` does not say that a store has
-//! confirmed it. So nothing has to be remembered between two starts. The index of a volume is uploaded before it, under
-//! the same prefix. If a store fails, the next one of the list gets the volume; if all fail, they are tried again after a
-//! while. **A local file is removed only after the store has confirmed the copy**, and only if the user wants that.
+//! A closed volume waits for its upload while its file is local and `archive/stores.jsonl` does not say that a store
+//! has confirmed it. So nothing else has to be remembered between two starts. The index of a volume is uploaded before
+//! the volume, under the same prefix. If a store fails, the volume goes to the next store of the list. If all stores
+//! fail, they are tried again later. **A local file is removed only after the store has confirmed the copy**, and only
+//! if the user wants that.
 
 pub(crate) mod thread;
 
@@ -225,9 +226,9 @@ impl Shipper {
         Ok(())
     }
 
-    /// If local files are not to be kept, removes those of volumes that a store has already confirmed. There are some
-    /// if `keep_local` was true when they were uploaded. Before each removal, asks the store for the length of its
-    /// copy.
+    /// If local files are not to be kept, removes those of volumes that a store has already confirmed. There are such
+    /// files if `keep_local` was true when their volumes were uploaded. Before each removal, asks the store for the
+    /// length of its copy.
     pub(crate) fn drop_local_copies(&self) -> Result<(), ShipError> {
         if self.keep_local {
             return Ok(());

@@ -29,17 +29,18 @@ pub(crate) struct ShipSignal {
 struct SignalState {
     /// Number of volumes that were finished.
     finished: u64,
-    /// No more volumes will be finished: the thread ends when it has uploaded all, or when no store works.
+    /// Set when no more volumes will be finished. The thread then ends when it has uploaded all volumes, or when no
+    /// store works.
     ending: bool,
 }
 
 impl ShipSignal {
-    /// A volume was finished.
+    /// Record that a volume was finished.
     pub(crate) fn volume_finished(&self) {
         self.update(|state| state.finished += 1);
     }
 
-    /// No more volumes will be finished.
+    /// Record that no more volumes will be finished.
     pub(crate) fn end(&self) {
         self.update(|state| state.ending = true);
     }
@@ -54,7 +55,7 @@ impl ShipSignal {
         state.ending
     }
 
-    /// Waits for the next volume after the first `seen` ones, for the end, or for the delay. Returns the number of
+    /// Waits until more than `seen` volumes are finished, the archive ends, or the delay is over. Returns the number of
     /// finished volumes.
     fn wait(&self, seen: u64, delay: Option<Duration>, stop: &AtomicBool) -> u64 {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -151,8 +152,8 @@ impl ShipThread {
         Ok(())
     }
 
-    /// Uploads a volume to the first store that works. Returns false if none does. A store that failed is not asked
-    /// again before its delay is over, unless this is the `last` chance.
+    /// Uploads a volume to the first store that works. Returns false if none does. If `last` is false, stores whose
+    /// delay after a failure is not over are skipped.
     fn upload<'a>(
         &'a self,
         volume: &Volume,
@@ -196,7 +197,7 @@ impl ShipThread {
         Ok(false)
     }
 
-    /// Removes local files of earlier crawls. A failure is reported and changes nothing else.
+    /// Removes local files of earlier crawls. A failure is only reported.
     fn drop_local_copies(&self) {
         if let Err(error) = self.shipper.drop_local_copies() {
             let problem = error.into_volume_error().to_string();

@@ -77,7 +77,7 @@ fn a_folder_that_is_full_is_left_and_the_next_takes_over() {
     });
 }
 
-/// The response record of a large body is copied from a file, again after a failure.
+/// The response record of a large body is copied from a file. After a failure it is copied again.
 #[test]
 fn a_large_response_moves_to_the_next_folder() {
     runtime().block_on(async {
@@ -134,7 +134,7 @@ fn the_archive_fails_when_all_folders_are_full() {
         drop(archive);
         assert!(stored.len() > 2);
         check_pages(collection.path(), &stored);
-        // With space, the next start continues.
+        // When there is space again, the next start continues.
         disk.free.store(1 << 30, Ordering::SeqCst);
         let (archive, _) = Archive::open(collection.path(), options(&folders)).unwrap();
         stored.push(archive.append(page(50)).await.unwrap().await.unwrap());
@@ -160,7 +160,7 @@ fn a_disk_that_is_not_mounted_is_not_written_to() {
         let away = disks.path().join("away");
         std::fs::rename(&folders[0], &away).unwrap();
         std::fs::create_dir(&folders[0]).unwrap();
-        // The index would reveal the number.
+        // Without this, the index would reveal the number.
         std::fs::remove_dir_all(collection.path().join("indexes")).unwrap();
         let error = open(&folders[..1]).unwrap_err().to_string();
         assert!(error.contains("may not be mounted"), "{error}");

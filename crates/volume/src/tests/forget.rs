@@ -13,7 +13,7 @@ use crate::{
 
 const FIRST: &str = "http://example.org/1";
 
-/// Page 1 is stored twice, and a copy of it under another URL.
+/// Page 1 is stored twice, and a copy of the page is stored under another URL.
 fn write(collection: &Path, options: Options) -> Vec<Stored> {
     let mut copy = page(1);
     copy.url = "http://copy.example/".to_owned();
@@ -95,7 +95,7 @@ fn the_content_is_overwritten_in_place() {
         let again = forget(collection.path(), &request("again")).unwrap();
         assert_eq!((again.records, again.already), (0, 2));
         assert_eq!(std::fs::read(path(&reader)).unwrap(), after);
-        // The payload is stored anew when it comes again, and no longer found as a duplicate.
+        // When the payload is received again, it is stored again, because it is no longer found as a duplicate.
         let [new] = write_all(collection.path(), options, [page(1)])[..] else {
             panic!("one page");
         };
@@ -121,7 +121,7 @@ fn copies_are_forgotten_on_request() {
     assert_eq!(copy.url(), Some("http://copy.example/"));
 }
 
-/// A crash after the changes were planned leaves any part of them made. The next opening makes all of them.
+/// A crash after the changes were planned can leave any part of them undone. The next opening makes all of them.
 #[test]
 fn a_crash_leaves_the_old_or_the_new_content() {
     let sample = folder();

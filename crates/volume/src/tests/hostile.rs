@@ -116,7 +116,7 @@ fn members_are_read_in_linear_time() {
     );
 }
 
-/// A tail is what follows the damage in a volume. The worst tails have many beginnings of members that do not end.
+/// A tail is the part of a volume after the damage. The worst tails have many incomplete members.
 #[test]
 fn tails_are_searched_in_linear_time() {
     let complete = gzip(&record("", "x"));

@@ -25,7 +25,7 @@ fn options(stores: &[&str], keep_local: bool) -> Options {
     }
 }
 
-/// Crawls: writes pages, some of them twice, and one that is large.
+/// Writes pages as a crawl does: some of them twice, and one that is large.
 fn write(collection: &Path, options: Options) -> (Vec<Stored>, Vec<ArchiveEvent>) {
     runtime().block_on(async {
         let (archive, _) = Archive::open(collection, options).unwrap();
@@ -153,7 +153,8 @@ fn a_second_store_takes_over() {
     assert_eq!(bodies(collection.path(), &stored).len(), 20);
 }
 
-/// A file of 80 MiB goes in ten parts, four at a time. The upload stops after the first ones, as at a crash, and is resumed.
+/// A file of 80 MiB is sent in ten parts, four at a time. The upload stops after the first parts, as in a crash, and is
+/// resumed.
 #[test]
 fn an_upload_is_resumed_with_the_missing_parts() {
     let server = S3Server::start(0);

@@ -50,8 +50,8 @@ struct ArchiveInner {
     queue_permits: Arc<Semaphore>,
     /// Total number of permits. An exchange larger than the queue takes all of them.
     max_permits: u32,
-    /// The sending end of the queue; `None` after closing. The mutex is that of the standard library, not of tokio,
-    /// because a send never waits.
+    /// The sending end of the queue; `None` after closing. A mutex of the standard library suffices, because a send
+    /// never waits.
     queue: Mutex<Option<Sender<QueuedExchange>>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     /// Compresses large responses; `None` in a simulation.
@@ -348,20 +348,20 @@ pub(crate) fn lock(archive: &Path) -> Result<ArchiveLock, VolumeError> {
 pub(crate) struct ArchiveLock(File);
 
 impl Drop for ArchiveLock {
-    /// Closing the file would release the lock later if another thread is starting a process: until its `exec`, the new
-    /// process has a copy of the open file.
+    /// Releases the lock explicitly. Closing the file would release it later if another thread is starting a process,
+    /// because the new process has a copy of the open file until its `exec`.
     fn drop(&mut self) {
         let _ = self.0.unlock();
     }
 }
 
-/// What the finisher's thread needs.
+/// The data that the finisher's thread needs.
 struct Finishing {
     finisher: Finisher,
     signal: Arc<ShipSignal>,
 }
 
-/// What the writer's thread needs.
+/// The data that the writer's thread needs.
 struct Writing {
     disk: Arc<dyn Disk>,
     folders: WriteFolders,
@@ -398,7 +398,7 @@ fn start_threads(
 ) -> Result<(Sender<QueuedExchange>, Vec<JoinHandle<()>>), VolumeError> {
     let (queue, exchanges) = mpsc::channel();
     let (to_writer, writes) = mpsc::channel();
-    // At most one volume waits while another one is being finished, because the index entries of each are in memory.
+    // While one volume is being finished, at most one other waits, because the index entries of both are in memory.
     let (to_finisher, volumes) = mpsc::sync_channel(1);
     let exchanges = Arc::new(Mutex::new(exchanges));
     let mut threads = Vec::new();

@@ -153,8 +153,8 @@ impl Encoder {
         std::mem::take(&mut self.record)
     }
 
-    /// All records of an exchange. If the response record was packed before, the exchange must be a draft of the same
-    /// record. The packed record is dropped if the exchange becomes a revisit record.
+    /// All records of an exchange. If the response record was packed before (`packed`), the draft must describe the
+    /// same record. The packed record is dropped if the exchange becomes a revisit record.
     pub(crate) fn exchange(
         &mut self,
         draft: &Draft<'_>,
@@ -179,7 +179,7 @@ impl Encoder {
             companions.request && !request.is_empty(),
             companions.metadata && !metadata.is_empty(),
         );
-        // Hashing request and metadata together is faster than one after the other.
+        // Hashing request and metadata at the same time is faster than one after the other.
         let both =
             (with_request && with_metadata).then(|| digest::sha1_pair([&request[..], metadata]));
         if with_request {

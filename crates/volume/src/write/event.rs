@@ -1,4 +1,4 @@
-//! What the operator should know about the places of volumes while a crawl writes.
+//! Events about the places of volumes that the operator should know about during a crawl.
 
 use std::path::PathBuf;
 
@@ -12,14 +12,14 @@ pub enum ArchiveEvent {
         /// The error.
         problem: String,
     },
-    /// An object store does not take volumes. They wait, or go to another store.
+    /// An object store does not accept volumes. The volumes wait, or go to another store.
     StoreDown {
         /// Address of the store.
         store: String,
         /// The error.
         problem: String,
     },
-    /// An object store takes volumes again.
+    /// An object store accepts volumes again.
     StoreUp {
         /// Address of the store.
         store: String,

@@ -1,9 +1,9 @@
 //! Packs large responses: compresses the response record into a temporary file, before the exchange is queued.
 //!
-//! A response whose body is in a file ([`LargeBody`]) takes seconds to compress. The workers and the writer would delay all
-//! other exchanges for that time, so it is done before the exchange gets its place in the order of writing. The body
-//! is read from its file block by block, once to hash it and once to compress it. The writer later copies the temporary
-//! file to the volume. The temporary files have no names, so that none is left after a crash.
+//! A response whose body is in a file ([`LargeBody`]) takes seconds to compress. In a worker or in the writer, this
+//! would delay all other exchanges. So the response is compressed before the exchange gets its place in the order of
+//! writing. The body is read from its file block by block, once to hash it and once to compress it. The writer later
+//! copies the temporary file to the volume. The temporary files have no names, so that none is left after a crash.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek as _, Write};
@@ -25,7 +25,7 @@ use crate::{Compression, Exchange, Options, VolumeError};
 /// Files are read in blocks of this size.
 pub(crate) const BLOCK_SIZE: usize = 1 << 20;
 
-/// Maximum number of chunks that are looked at. A body with more chunks is excluded from duplicate detection.
+/// Maximum number of chunks that are examined. A body with more chunks is excluded from duplicate detection.
 const MAX_CHUNKS: u64 = 4 << 20;
 
 /// Makes [`PackedResponse`]s.

@@ -12,9 +12,9 @@ use crate::files::disk::OutputFile;
 pub(crate) struct WriteState {
     /// The first error of any thread. After it, nothing more is appended.
     failure: OnceLock<VolumeError>,
-    /// The error of the first failed sync. After it no sync may report success, because the kernel may have dropped the
-    /// bytes and reports the loss only once. The lock is held during a sync, so that no other thread syncs before the
-    /// error is recorded.
+    /// The error of the first failed sync. After that error no sync may report success, because the kernel may have
+    /// dropped the bytes and reports the loss only once. The lock is held during a sync, so that no other thread syncs
+    /// before the error is recorded.
     sync_failure: Mutex<Option<VolumeError>>,
     /// The open volume. All volumes before it are durable.
     current: Mutex<Option<(PathBuf, Arc<dyn OutputFile>)>>,

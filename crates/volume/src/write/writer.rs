@@ -3,7 +3,8 @@
 //!
 //! Invariants:
 //! - The open volume ends with a complete exchange. If an append fails, the volume is truncated after the last complete
-//!   exchange. If there is another folder, the volume is closed, and the exchanges are written to a new one there.
+//!   exchange. If there is another folder, the volume is closed, and the exchanges are written to a new volume in that
+//!   folder.
 //! - A volume is durable before the next one is created.
 
 use std::collections::BTreeMap;
@@ -200,8 +201,8 @@ impl VolumeWriter {
         }
     }
 
-    /// After a failed append: truncates the volume after its last complete exchange. If there is another folder, closes
-    /// the volume and creates one there. Otherwise the archive fails with the returned error.
+    /// Called after a failed append. Truncates the volume after its last complete exchange. If there is another folder,
+    /// closes the volume and creates a new one in that folder. Otherwise the archive fails with the returned error.
     fn leave_folder(&mut self, source: io::Error) -> Result<(), VolumeError> {
         let Some(current) = &self.current else {
             return Err(VolumeError::Closed);
@@ -220,7 +221,7 @@ impl VolumeWriter {
         self.create_volume().map_err(|error| self.state.fail(error))
     }
 
-    /// Creates the next volume, in the folder with the most free space that works.
+    /// Creates the next volume in the folder with the most free space, or in another folder if that one fails.
     fn create_volume(&mut self) -> Result<(), VolumeError> {
         loop {
             let folder = self.folders.next(&*self.disk);
@@ -370,7 +371,8 @@ impl AppendBuffer {
         packed
     }
 
-    /// Resolves the receipts of all exchanges, which have been written, and adds their index entries to the volume.
+    /// Resolves the receipts of all exchanges in the buffer, which were written, and adds their index entries to the
+    /// volume.
     fn resolve(&mut self, volume: &mut OpenVolume) {
         for exchange in self.exchanges.drain(..) {
             if let Some(original) = exchange.original {
@@ -399,8 +401,8 @@ impl AppendBuffer {
         }
     }
 
-    /// Takes over the exchanges of `moved`, a buffer whose write to the previous volume failed, so that they are
-    /// written to `volume`.
+    /// Appends the exchanges of `moved`, a buffer whose write to the previous volume failed. They will be written to
+    /// `volume`.
     fn append_moved(&mut self, mut moved: AppendBuffer, volume: Option<&OpenVolume>) {
         let Some(volume) = volume else { return };
         moved.move_to(volume.id, volume.length + self.bytes.len() as u64);

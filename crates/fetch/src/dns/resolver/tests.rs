@@ -297,7 +297,7 @@ async fn open_breaker(resolver: &Arc<Resolver<ScriptedServers>>) {
         assert_eq!(resolver.outage_since(), None);
         let name = format!("{n}.down.example");
         let result = timeout(LATENCY * 2, resolve(resolver, &name)).await;
-        // Only the look-up that opens the breaker does not end, because it waits.
+        // All look-ups end, except the one that opens the breaker, which waits.
         assert_eq!(result.is_err(), resolver.outage_since().is_some());
     }
 }

@@ -17,8 +17,8 @@ use crate::{
     limits::memory_budget::{MAX_UNBUDGETED, MAX_UNPOOLED, MemoryBudget},
 };
 
-/// Maximum size of the part of a body that stays in memory. For a text the maximum is `max_decoded` if that is larger,
-/// because the page reader reads that much of a text.
+/// Maximum size of the part of a body that stays in memory. For a text it is `max_decoded` if that is larger, because
+/// the page reader reads texts up to that size.
 const MAX_IN_MEMORY: u64 = 32 << 20;
 
 /// The bytes beyond the part in memory are written to the file in blocks of about this size.

@@ -388,8 +388,8 @@ fn valid_responses_are_complete() {
     }
 }
 
-/// A body without a length is complete when the connection is closed, but truncated when it is reset. Otherwise half of
-/// a robots.txt file would be obeyed as if it were the whole file.
+/// A body without a length is complete when the connection is closed, but truncated when the connection is reset. If it
+/// were not truncated, half of a robots.txt file would be obeyed as if it were the whole file.
 #[test]
 fn a_reset_truncates_a_body() {
     let check = |fields: &str, body: &str, end, expected| {

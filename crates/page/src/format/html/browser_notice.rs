@@ -10,7 +10,7 @@ use std::ops::Range;
 
 /// Maximum number of words in a notice.
 const MAX_WORDS: u32 = 120;
-/// A page with more words than this outside of `<noscript>` has content for readers without scripts.
+/// If a page has more words than this outside of `<noscript>`, it has content for readers without scripts.
 const MAX_WORDS_BESIDE_NOSCRIPT: usize = 20;
 /// Maximum number of bytes in a notice.
 const MAX_BYTES: usize = 4096;
@@ -46,8 +46,8 @@ const PHRASES: &[&[&str]] = &[
     &["浏览器", "不支持"], &["不支持", "浏览器"], &["浏览器", "版本过低"], &["启用", "javascript"], &["啟用", "javascript"],
 ];
 
-/// Every phrase contains one of these words or one of `NON_ASCII_SUBJECTS`. A text without any of them is not searched
-/// for phrases; this excludes most short pages. Case is ignored for ASCII letters only.
+/// Every phrase contains one of these words or one of `NON_ASCII_SUBJECTS`. A text without any of these words is not
+/// searched for phrases. This excludes most short pages. Case is ignored for ASCII letters only.
 const SUBJECTS: &[&str] = &[
     "browser",
     "javascript",

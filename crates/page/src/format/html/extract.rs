@@ -74,7 +74,7 @@ impl<'a> Extractor<'a> {
         }
     }
 
-    /// Whether the `<title>` that begins here is the title of the page: true for the first one only.
+    /// Whether the `<title>` that begins here is the first one, which is the title of the page.
     pub(crate) fn wants_title(&mut self) -> bool {
         !std::mem::replace(&mut self.title_seen, true)
     }
@@ -159,7 +159,7 @@ impl<'a> Extractor<'a> {
     }
 
     /// Adds the links of the page that the `srcdoc` of a frame contains. These links are resolved with the base URL of
-    /// the outer page, so an inner page with its own `base` is skipped. `srcdoc` inside `srcdoc` is not read.
+    /// the outer page. Therefore an inner page with its own `base` is skipped. `srcdoc` inside `srcdoc` is not read.
     fn add_srcdoc(&mut self, html: &[u8]) {
         if self.place == DocumentPlace::Srcdoc {
             return;

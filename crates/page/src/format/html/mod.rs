@@ -6,9 +6,9 @@
 //! tree, the reader keeps the current raw text element, and counts of open elements such as `<svg>`, `<math>`,
 //! `<noscript>` and `<template>`.
 //!
-//! **Invariants.** Each token takes time proportional to its length. Nested elements are counted; there is no stack of
-//! them. Fallback content (`noscript`, `noframes`, `noembed`) is read as HTML. The end tag of a `noscript` also ends
-//! all elements that are still open inside it.
+//! **Invariants.** Each token takes time proportional to its length. Nested elements are counted, without a stack.
+//! Fallback content (`noscript`, `noframes`, `noembed`) is read as HTML. The end tag of a `noscript` also ends all
+//! elements that are still open inside it.
 //!
 //! Read `HtmlReader::start` first, then `extract`.
 

@@ -78,8 +78,9 @@ impl<'a> CurrentTag<'a> {
         options.assets || options.scripts || self.element.has_used_attributes()
     }
 
-    /// Stores the value of an attribute as written. The values of `style` and of event handlers are not stored, but decoded
-    /// and returned. All event handlers of a tag are one [`Attribute`], which has room for one value.
+    /// Stores the value of an attribute as written. The values of `style` and of event handlers are not stored, but
+    /// decoded and returned. The reason is that all event handlers of a tag share one [`Attribute`], which has room for
+    /// one value.
     #[inline]
     pub(crate) fn attribute(
         &mut self,

@@ -1,9 +1,9 @@
 //! Decompresses sitemaps that are stored as gzip files: `sitemap.xml.gz`.
 //!
-//! Here gzip is the format of the file and not a content coding, so no header announces it. A body is decompressed
-//! only if its URL ends in `.xml.gz` and it has the gzip signature. The first bytes are decompressed first; if they are
-//! not XML, for example because the file was compressed twice, the rest is not decompressed. The output is at
-//! most `max` bytes long.
+//! Here gzip is the format of the file and not a content coding, so no header announces it. A body is decompressed only
+//! if its URL ends in `.xml.gz` and it has the gzip signature. The beginning is decompressed first. If it is not XML,
+//! for example because the file was compressed twice, the rest is not decompressed. The output is at most `max` bytes
+//! long.
 
 use std::io::Read as _;
 

@@ -6,9 +6,9 @@
 //! Sources: the sitemaps.org protocol; Google's `xhtml:link` and image extensions; RFC 4287 (Atom); the RSS 2.0 and
 //! RSS 1.0 specifications.
 //!
-//! **Invariants.** Time is linear in the document. The number of links is bounded by `Options::max_links`. As an
-//! exception, a sitemap may have the 50,000 entries that its protocol allows, and in addition `max_links` alternates and
-//! images.
+//! **Invariants.** Time is linear in the document. The number of links is bounded by `Options::max_links`. A sitemap is
+//! an exception: it may have the 50,000 entries that its protocol allows, and `max_links` alternates and images besides
+//! them.
 
 mod date;
 pub(super) mod gzip;
@@ -122,7 +122,7 @@ struct ListEntry {
 
 struct ListReader<'a> {
     kind: ListKind,
-    /// Namespace prefix of the root element. Elements with another prefix belong to an extension.
+    /// Namespace prefix of the root element. Elements with a different prefix belong to an extension.
     prefix: &'a [u8],
     options: &'a Options,
     links: LinkCollector,
