@@ -2,8 +2,10 @@
 //! stored.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use aranha_lab::{BLACK_LIST, Hazard, Lab, LoggedRequest, Plan};
@@ -15,8 +17,11 @@ use crate::rows::{ALLOW_LOOPBACK, SHORT_TIMEOUTS};
 use crate::support::{self, answered, crawl, expected, pages};
 
 const PAUSE: Duration = Duration::from_millis(10);
-/// Limits the number of concurrent crawls, over all tests of this test binary.
-static CRAWLS: Semaphore = Semaphore::const_new(8);
+/// Limits the number of concurrent crawls, over all tests of this test binary: two for each processor. With more, the
+/// time-outs measure the load of the machine.
+static CRAWLS: LazyLock<Semaphore> = LazyLock::new(|| {
+    Semaphore::new(2 * std::thread::available_parallelism().map_or(1, NonZero::get))
+});
 /// Time limit of a crawl. A crawl that takes longer is killed.
 const MAX_CRAWL_TIME: Duration = Duration::from_secs(40);
 /// Maximum size of a body. It applies to the body as received and to the decompressed body.
