@@ -38,7 +38,7 @@ impl Clock {
         self.started_ms + self.started.elapsed().as_millis() as i64
     }
 
-    /// System time minus the time of this clock, in milliseconds. It changes when the system clock is set.
+    /// System time minus the time of this clock, in milliseconds. The difference changes when the system clock is set.
     pub(crate) fn system_offset_ms(&self) -> i64 {
         system_ms() - self.now()
     }

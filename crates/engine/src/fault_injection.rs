@@ -1,21 +1,21 @@
 //! Faults that tests inject into a crawl: panics, and work that never ends.
 //!
-//! The environment variable `ARANHA_INJECT_FAULTS` has a list such as `visit=panic:1%,read=hang:/page7`. Each entry
-//! names a point of the crawl, a kind of fault, and the places where it occurs: a percentage of them, chosen by hash, or
-//! a part of their name. The variable is read once. **A release build does not contain this code** and ignores the
-//! variable.
+//! The environment variable `ARANHA_INJECT_FAULTS` has a list such as `visit=panic:1%,read=hang:/page7`. Each entry has
+//! a point of the crawl, a kind of fault, and the places where the fault occurs. `1%` stands for that share of all
+//! places, chosen by hash. Any other text stands for the places whose names contain it. The variable is read once. **A
+//! release build does not contain this code** and ignores the variable.
 
 /// A point of the crawl at which faults can be injected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FaultPoint {
-    /// The task of a visit: a panic when the result of a fetch is applied, or a hang in its loop. The name of the place
-    /// is that of the site.
+    /// The task of a visit. It can panic when it applies the result of a fetch, or hang in its loop. The name of the
+    /// place is the site.
     Visit,
     /// The fetch of a page. The name of the place is the URL.
     Fetch,
     /// The reading of a page. The name of the place is the URL.
     Read,
-    /// The fence of a node in a crawl of many machines. It has no places.
+    /// The fence of a node in a crawl on many machines. A fault at this point has no places.
     Fence,
 }
 
@@ -27,7 +27,7 @@ pub(crate) enum FaultPoint {
 pub(crate) enum FaultKind {
     Panic,
     Hang,
-    /// A safeguard is switched off, so that a test can show that it is needed.
+    /// A safeguard is switched off, so that a test can show why the safeguard is needed.
     Off,
 }
 
@@ -49,7 +49,7 @@ pub(crate) async fn hang(point: FaultPoint, place: &str) {
     }
 }
 
-/// Whether a safeguard is switched off.
+/// Whether the safeguard at this point is switched off.
 pub(crate) fn is_off(point: FaultPoint) -> bool {
     fault_at(point, "") == Some(FaultKind::Off)
 }

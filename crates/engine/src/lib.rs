@@ -1,4 +1,4 @@
-//! The engine runs the crawl: it is the only crate that knows the order of the steps.
+//! The engine runs the crawl. No other crate knows the order of the steps.
 //!
 //! ```text
 //! node ──check-out──► visit (one task per site) ─► collect: resolve, gate, fetch, read, archive
@@ -14,8 +14,9 @@
 //! * `commit` ensures invariant 4: the bytes are durable before the record is in the frontier.
 //! * `courtesy` ensures invariant 2: the pause per site and per address, and `Retry-After`.
 //! * `robots_txt` fetches a site's robots.txt file.
-//! * `links` extracts the links of a page and recognises those that the visit has seen.
-//! * `scope` decides which URLs are wanted. `reread` reads the links of stored pages again when the scope is wider.
+//! * `links` extracts the links of a page, and recognises links that the visit has already seen.
+//! * `scope` decides which URLs are wanted. If a crawl has a wider scope than the last one, `reread` reads the links of
+//!   stored pages again.
 //! * `traps` detects endless sites and domains. `blocking` reads the black list and adds trap domains to it.
 //! * `signals` receives change signals from outside.
 //! * `limits` enforces the limits on load, download rate and pages.

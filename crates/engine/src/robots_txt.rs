@@ -1,4 +1,5 @@
-//! The robots.txt file of a site (R1; RFC 9309): fetched before the first page of the site, and used for 24 hours.
+//! The robots.txt file of a site (R1; RFC 9309). It is fetched before the first page of the site, and used for 24
+//! hours.
 //!
 //! A 4xx response means that there are no rules. A 5xx response, or no response, means that no page may be fetched for
 //! now. The file is archived and logged like a page, with the hop letter `P` (prerequisite), but it is not a page of
@@ -26,12 +27,12 @@ const MAX_REDIRECTS: usize = 5;
 
 /// Whether a file that was fetched earlier may still be used.
 pub(crate) fn is_fresh(file: &RobotsFile, now: i64) -> bool {
-    // A time in the future means that the clock was wrong. Then the file is fetched again.
+    // If the time is in the future, the clock was wrong. Then the file is fetched again.
     (0..MAX_AGE_MS).contains(&(now - file.fetched))
 }
 
-/// The rules of the file for the crawler `product`. `None`: the file could not be fetched, so no page of the site may
-/// be fetched.
+/// The rules of the file for the crawler `product`. `None` if the file could not be fetched: then no page of the site
+/// may be fetched.
 pub(crate) fn rules(file: &RobotsFile, product: &str) -> Option<RobotsRules> {
     let status = (file.status != 0).then_some(file.status);
     match aranha_robots::access(status) {
@@ -63,7 +64,7 @@ pub(crate) struct RobotsFetch {
 }
 
 /// Fetches the file at `start`. No request is sent before `allowed_at`. After each response, `allowed_at` is set to the
-/// end of the courtesy pause. `Ok(None)`: the crawl is stopping because the proxy cannot be used.
+/// end of the courtesy pause. Returns `Ok(None)` if the crawl is stopping because the proxy cannot be used.
 pub(crate) async fn request(
     context: &Context,
     activity: &Activity,
@@ -121,7 +122,7 @@ pub(crate) async fn request(
             RequestEnd::Redirect(href) => {
                 match context.policy.canon.join(&Base::of(&url), &href) {
                     Ok(target) if context.scope.is_blocked(&target) => {
-                        // The site may have rules, but they are unknown. So no page may be fetched.
+                        // The rules of the site are unknown, so no page may be fetched.
                         let reason = format!(
                             "robots.txt redirects to {}, which is blocked",
                             target.as_str()
@@ -201,7 +202,7 @@ fn media_type(response: &FetchResponse) -> String {
         .to_ascii_lowercase()
 }
 
-/// Reads a response. `Err`: the file cannot be used. The error contains the outcome and a note for the crawl log.
+/// Reads a response. If the file cannot be used, the error contains the outcome and a note for the crawl log.
 fn read(response: &FetchResponse) -> Result<RequestEnd, (Outcome, &'static str)> {
     let is_cut = match response.truncated {
         Some(Truncated::Length) => true,
@@ -231,7 +232,7 @@ fn is_undecoded(remark: &ResponseRemark) -> bool {
 }
 
 /// The part of the file that is used: at most [`MAX_ROBOTS_SIZE`] bytes. An incomplete last line is dropped, because
-/// its meaning may differ from that of the whole line.
+/// the whole line may have another meaning.
 fn whole_lines(body: &[u8], is_cut: bool) -> &[u8] {
     let read = &body[..body.len().min(MAX_ROBOTS_SIZE)];
     if !is_cut && read.len() == body.len() {

@@ -19,8 +19,8 @@ pub(crate) struct SharedScope {
     pub(crate) blacklist: BlacklistWatch,
 }
 
-/// Judges a URL by the kind of link that leads to it. With `page.assets`, files that a page loads are wanted even if
-/// they are out of scope.
+/// Judges a URL by the kind of link that leads to it. With `page.assets`, a file that a page loads is wanted even if it
+/// is out of scope.
 pub(crate) fn judge_hop<'a>(
     scope: &'a Scope,
     url: &'a CanonUrl,
@@ -68,10 +68,10 @@ impl SharedScope {
         }
     }
 
-    /// Decides whether a redirect of the page `from` is followed. Returns the hop of `target`, or `None` if the
-    /// redirect is not followed, and the seed that the redirect adds, if any. If a seed redirects out of scope, the
-    /// target becomes a seed, because the user may know only the old address of a site. If `from` is a requisite (a
-    /// file that a page loads), `target` is a requisite as well.
+    /// Decides whether a redirect of the page `from` is followed. Returns the hop of `target` (`None` if the redirect
+    /// is not followed) and the seed that the redirect adds, if any. If a seed redirects out of scope, the target
+    /// becomes a seed, because the user may know only the old address of a site. If `from` is a requisite (a file that
+    /// a page loads), `target` is also a requisite.
     pub(crate) fn wants_redirect(
         &self,
         target: &CanonUrl,
@@ -95,8 +95,8 @@ impl SharedScope {
         )
     }
 
-    /// The hop of `target` if the requisite `from` redirects to it. `None`: `from` is no requisite, or `target` is not
-    /// wanted as one.
+    /// The hop of `target` if the requisite `from` redirects to it. `None` if `from` is not a requisite, or if `target`
+    /// is not wanted as a requisite.
     fn requisite_redirect(&self, target: &CanonUrl, from: &Pending) -> Option<Hop> {
         let hop = from.hop.embed_redirect()?;
         let scope = self.read();
@@ -131,12 +131,13 @@ impl SharedScope {
     pub(crate) fn block(&self, entries: &str) -> Result<(), BlacklistError> {
         let mut scope = self.write();
         scope.block(entries)?;
-        // The scope is still locked, so a visit that sees the entries also sees the new generation.
+        // The scope is still locked here. So a visit that sees the new entries also sees the new generation.
         self.blacklist.raise_generation();
         Ok(())
     }
 
-    /// Replaces the scope by `scope` with the entries of the collection's black list, because entries were removed from it.
+    /// Called after entries were removed from the collection's black list. Adds the remaining entries to `scope`, which
+    /// becomes the scope of the crawl.
     pub(crate) fn replace(&self, mut scope: Scope) -> Result<(), BlacklistWatchError> {
         let entries = self.blacklist.read()?;
         let added = scope.block(&entries);

@@ -3,9 +3,9 @@
 //! A simulated world has a generated web and tokio's paused clock, so that a month of crawling takes minutes. Node,
 //! visits, courtesy, commits and frontier are the same code in both kinds of world.
 //!
-//! A simulated world is **deterministic** on a current-thread runtime: it uses no other thread and no wall clock. The
-//! frontier is called on the same thread, pages are read on it, the writing and merging of its link runs has no time limit, and the archive
-//! stores nothing (docs/decisions/0011-simulation.md).
+//! A simulated world is **deterministic** on a current-thread runtime: it uses no other thread and no wall clock.
+//! Frontier calls and page readers run on the same thread. The writing and merging of link runs has no time limit. The
+//! archive stores nothing (docs/decisions/0011-simulation.md).
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,8 +27,7 @@ const TIDY_BUDGET: Duration = Duration::from_millis(20);
 /// Time between two checks of the files that other processes may change: black list and signals.
 const RELOAD_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The environment of a node. It must be created within the tokio runtime of the node, because its clock follows
-/// tokio's clock.
+/// The environment of a node. Create it inside the tokio runtime of the node, because its clock follows tokio's clock.
 pub struct World {
     pub(crate) clock: Clock,
     /// Whether the clock of a real (not simulated) world was set to a time other than the system time.
@@ -62,7 +61,7 @@ impl World {
     }
 
     /// A simulated web that starts at `now` (unix milliseconds). `sync` is the simulated time that the archive takes to
-    /// make records durable; check-ins during that time are committed together, as with a real disk.
+    /// make records durable. As with a real disk, check-ins that arrive during that time are committed together.
     pub fn simulated(now: i64, web: Arc<dyn Simulation>, sync: Duration) -> Self {
         Self {
             clock: Clock::at(now),
@@ -97,8 +96,8 @@ impl World {
         }
     }
 
-    /// The folder for the temporary files of large responses: that of the volumes, because they are moved there. None in
-    /// a simulation, which writes no files.
+    /// The folder for the temporary files of large responses. It is the folder of the volumes, because the files are
+    /// moved into volumes. `None` in a simulation, which writes no files.
     pub(crate) fn spool_folder(&self, collection: &Collection) -> Option<PathBuf> {
         match self.simulated {
             None => Some(collection.root().join("archive")),

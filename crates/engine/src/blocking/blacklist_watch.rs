@@ -1,8 +1,8 @@
 //! The black list of a collection, `blacklist.txt`.
 //!
 //! A crawl reads this text file at its start and whenever the file changes. `aranha block` adds entries while the crawl
-//! runs (D7), the crawl adds wildcard domains that are traps (D6), and users may edit the file. A site that an entry
-//! names is blocked before its next request. The removal of an entry takes effect in the next crawl.
+//! runs (D7), the crawl adds wildcard domains that are traps (D6), and users may edit the file. If an entry names a
+//! site, the site is blocked before its next request. If an entry is removed, this takes effect in the next crawl.
 
 use std::fs;
 use std::io;
@@ -15,7 +15,7 @@ use aranha_url::{BlacklistError, blacklist};
 
 use crate::collection::files;
 
-/// The file, and its state when it was last read.
+/// The file, and the state that it had when it was last read.
 #[derive(Debug)]
 pub(crate) struct BlacklistWatch {
     path: PathBuf,
@@ -84,8 +84,8 @@ impl BlacklistWatch {
         }
     }
 
-    /// Announces that entries were added to the scope. Must be called while the scope is locked, so that a visit that
-    /// sees the entries also sees the new generation.
+    /// Tells visits that entries were added to the scope. The caller must hold the lock of the scope. Then a visit that
+    /// sees the new entries also sees the new generation.
     pub(crate) fn raise_generation(&self) {
         self.generation.fetch_add(1, Relaxed);
     }
@@ -97,8 +97,8 @@ impl BlacklistWatch {
         let written = append(&self.path, &[entry], reason).map_err(|source| self.file(source))?;
         let length = |stamp: Stamp| stamp.map_or(0, |(length, _)| length);
         let after = self.stamp();
-        // The crawl's own entry need not be read again. But if another process has written in the meantime, its lines
-        // must be read.
+        // The crawl need not read its own entry again. If another process has written to the file in the meantime, the
+        // crawl must read the lines of that process.
         if *seen == before && length(after) == length(before) + written {
             *seen = after;
         }
@@ -125,8 +125,8 @@ impl BlacklistWatch {
     }
 }
 
-/// Adds entries to a black list file, one line each, with the reason as a comment. Returns the number of bytes written.
-/// A file lock serialises writers, for example a running crawl and `aranha block`.
+/// Adds entries to a black list file. Each entry is a line with the reason as a comment. Returns the number of bytes
+/// written. A file lock serialises writers, for example a running crawl and `aranha block`.
 pub fn append(path: &Path, entries: &[&str], reason: &str) -> io::Result<u64> {
     let mut lines = String::new();
     for entry in entries {

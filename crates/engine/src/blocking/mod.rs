@@ -14,8 +14,8 @@ use crate::status::tally::add;
 use crate::traps::wildcard_domains;
 
 impl Context {
-    /// Blocks all hosts below the domain of `host`, because together they are a trap. The collection's black list gets
-    /// an entry for them.
+    /// Adds an entry to the collection's black list that blocks all hosts below the domain of `host`, because together
+    /// they are a trap.
     pub(crate) fn block_domain(&self, host: &str, reason: &str) {
         let Some(domain) = wildcard_domains::parent_domain(host) else {
             return;
@@ -26,8 +26,8 @@ impl Context {
         }
     }
 
-    /// Refuses the addresses to which a wildcard below the top-level domain `tld` leads. The collection's black list
-    /// gets them.
+    /// Adds to the collection's black list the addresses that a wildcard below the top-level domain `tld` returns, so
+    /// that they are refused.
     pub(crate) fn refuse_wildcard_targets(&self, tld: &str, addresses: &[IpAddr]) {
         for address in addresses {
             let entry = address.to_string();

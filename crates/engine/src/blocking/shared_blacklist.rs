@@ -1,9 +1,9 @@
 //! The black list that the nodes of a crawl share, and its copy in the folder of a node.
 //!
-//! The list is a text in the frontier. `blacklist.txt` is a copy, to which the node adds traps and the user may add entries.
-//! `blacklist.shared` is the text as it was when it was last copied, so that **an entry that is only in `blacklist.txt` was
-//! added here, and an entry that is only in `blacklist.shared` was removed elsewhere**. It is written after `blacklist.txt`: a
-//! crash between the two only repeats the exchange.
+//! The list is a text in the frontier. `blacklist.txt` is a copy, to which the node adds traps, and the user may add
+//! entries. `blacklist.shared` keeps the text of the last copy, without these additions. So **an entry that is in
+//! `blacklist.txt` but not in `blacklist.shared` was added in this folder**. `blacklist.shared` is written after
+//! `blacklist.txt`. If a crash happens in between, the exchange is repeated.
 
 use std::collections::HashSet;
 use std::fs;
@@ -30,13 +30,14 @@ impl SharedBlacklist {
         }
     }
 
-    /// The lines that were added in this folder.
+    /// The lines that were added to `blacklist.txt` in this folder.
     pub(crate) fn additions(&self) -> io::Result<Vec<String>> {
         let (base, local) = (read(&self.base)?, read(&self.file)?);
         Ok(new_lines(&base, &local).map(str::to_owned).collect())
     }
 
-    /// Copies the shared list into the folder. Returns whether entries were removed from it.
+    /// Copies the shared list into the folder. Returns true if entries were removed from the shared list since the last
+    /// copy.
     pub(crate) fn store(&self, shared: &str) -> io::Result<bool> {
         let base = read(&self.base)?;
         if base == shared && self.file.exists() {
@@ -47,7 +48,7 @@ impl SharedBlacklist {
         }
         let _lock = files::lock(&self.file)?;
         let local = read(&self.file)?;
-        // Lines that were added meanwhile are sent next time.
+        // Lines that were added meanwhile stay in the file, and are sent next time.
         let mut text = shared.to_owned();
         let late: Vec<&str> = new_lines(&base, &local).collect();
         for line in new_lines(shared, &late.join("\n")) {
@@ -61,7 +62,7 @@ impl SharedBlacklist {
     }
 }
 
-/// The text with these lines, as far as their entries are not in it yet. `None` if all are.
+/// The text with those of these lines whose entries are not in it yet. `None` if all entries are in it.
 pub(crate) fn add_lines(text: &str, lines: &[String]) -> Option<String> {
     let joined = lines.join("\n");
     let mut new = new_lines(text, &joined).peekable();

@@ -1,5 +1,5 @@
-//! Converts a fetch to records for the archive: request, response, and a metadata record with facts that are in neither
-//! of the two.
+//! Converts a fetch to records for the archive: request, response, and metadata. The metadata record has the facts that
+//! neither the request nor the response contains.
 
 use aranha_fetch::{FetchResponse, Fetched, Truncated};
 use aranha_frontier::{Flags, Language, Pending};
@@ -54,8 +54,8 @@ pub(super) fn iso_639_3(language: Option<&Language>) -> String {
     })
 }
 
-/// Makes the metadata record. `modified` is the date in `Last-Modified` if it is plausible (N15). The header as it was
-/// sent is in the response record.
+/// Makes the metadata record. `modified` is the date in `Last-Modified` if it is plausible (N15). The unchanged header
+/// is in the response record.
 pub(super) fn metadata(
     page: &Pending,
     summary: &PageResponse,

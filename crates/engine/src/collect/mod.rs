@@ -47,7 +47,7 @@ pub(crate) use self::version::Version;
 
 /// One page to fetch.
 pub(crate) struct FetchTask {
-    /// The lease of the visit. The ids in the link cache depend on it.
+    /// The lease of the visit. The ids in the link cache are valid only for this lease.
     pub(crate) lease: u64,
     pub(crate) url: CanonUrl,
     pub(crate) page: Pending,
@@ -69,10 +69,10 @@ pub(crate) enum Collected {
     Fetched(Box<FetchedPage>),
     /// The cache of the proxy did not have the page. No request was sent to the page's own server.
     CacheMiss(Box<FinishedTask>),
-    /// The archive could not store the page, or the proxy cannot be used. The page counts as not fetched, and the crawl is
-    /// stopping.
+    /// The crawl is stopping, because the archive could not store the page or because the proxy cannot be used. The
+    /// page counts as not fetched.
     Unfinished(Box<FinishedTask>),
-    /// The node may not send the request.
+    /// The request could not be sent or has no usable result. See [`Unsent`].
     Unsent(Box<FinishedTask>, Unsent),
     /// The page was received but could not be read. `ended`: the end of the response.
     NotRead { fault: ReaderFault, ended: Instant },
@@ -105,12 +105,11 @@ pub(crate) struct FetchedPage {
     pub(crate) notes: String,
 }
 
-/// Fetches and reads one page, within a finite time (invariant 6). If the collector is cancelled, the page stays
-/// pending.
+/// Fetches and reads one page within a finite time (invariant 6). If this future is cancelled, the page stays pending.
 ///
-/// The futures of rare paths are boxed, here and in the fetcher, to keep the future of `collect` small: it is allocated
-/// anew for every page. The arguments are taken apart outside of the asynchronous block, because an `async fn` would hold
-/// them twice.
+/// A future of `collect` is allocated for every page, so it should be small. For this reason the futures of rare paths
+/// are boxed, here and in the fetcher. The arguments are destructured outside the asynchronous block, because an `async
+/// fn` would hold them twice.
 pub(crate) fn collect(
     context: &Arc<Context>,
     mut session: FetchSession,
@@ -256,7 +255,7 @@ async fn read_and_store(
     Collected::Fetched(page)
 }
 
-/// Reads the response within a time limit. A response without a body to read is read in place.
+/// Reads the response within a time limit. If there is no body to read, the current thread does it.
 async fn read_page(
     context: &Arc<Context>,
     fetched: Fetched,
@@ -290,7 +289,7 @@ async fn read_page(
     }
 }
 
-/// Makes the [`Pending`] of a request that does not come from the frontier: robots.txt or a probe.
+/// Makes the [`Pending`] for a request that does not come from the frontier: robots.txt or a probe.
 pub(crate) fn auxiliary_page(url: &CanonUrl, hop: Hop) -> Pending {
     Pending {
         path: url.path().to_owned(),
@@ -304,7 +303,7 @@ pub(crate) fn auxiliary_page(url: &CanonUrl, hop: Hop) -> Pending {
     }
 }
 
-/// The error of the disk, if it ended the fetch of a large response.
+/// The error of the disk, if such an error ended the fetch of a large response.
 fn spool_error(context: &Context, result: &Result<Fetched, Failure>) -> Option<VolumeError> {
     let Ok(Fetched {
         result: Err(Failure::Disk { full, reason }),

@@ -1,4 +1,4 @@
-//! 304 Not Modified: the response becomes a revisit record that refers to the stored version.
+//! Handles 304 Not Modified: the response becomes a revisit record that refers to the stored version.
 //!
 //! The page's record describes the stored version (size, media type, digests), because the server still has that
 //! version. The archive writes the exchange as a WARC revisit record (profile `server-not-modified`).

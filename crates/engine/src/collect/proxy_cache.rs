@@ -1,5 +1,5 @@
-//! Pages from the cache of a proxy (I5): the proxy has just served them to a user, so no request to their own servers
-//! is needed. `fetch.proxy`, through which requests are sent to servers, is another matter.
+//! Pages from the cache of a proxy (I5). The proxy has just served such a page to a user, so the page's own server need
+//! not be asked. This proxy (`[proxy_cache]`) is not `fetch.proxy`, through which requests are sent to servers.
 
 use std::net::SocketAddr;
 
@@ -11,7 +11,8 @@ use crate::node::Context;
 use crate::signals::Source;
 use crate::status::tally::add;
 
-/// The proxy from whose cache to request this page. `None` unless the proxy has announced the page and its URL is http.
+/// The address of the proxy whose cache is asked for this page. `None` unless the proxy has announced the page and the
+/// URL of the page is http.
 pub(super) fn address(context: &Context, page: &Pending, url: &CanonUrl) -> Option<SocketAddr> {
     let is_announced = match &page.past {
         Some(past) => past.claim == Source::Proxy as u8,

@@ -29,7 +29,7 @@ pub(super) fn read(
     read_words: bool,
     page: &mut FetchedPage,
 ) -> Option<Exchange> {
-    // A response from a proxy's cache may contain another user's cookies, which must be ignored.
+    // A response from a proxy's cache may contain the cookies of another user. They must be ignored.
     let sets_cookies = response.headers.has("set-cookie") && !page.from_cache;
     page.set_cookies = sets_cookies.then(|| response.headers.clone());
     if matches!(response.status, 301 | 302 | 303 | 307 | 308) {
@@ -136,7 +136,7 @@ fn read_body(
     Some(exchange)
 }
 
-/// Whether a response is stored. Redirects always are, so that replay finds the pages to which they lead.
+/// Whether a response is stored. Redirects are always stored, so that replay finds the pages to which they lead.
 fn is_kept(context: &Context, page: &FetchedPage) -> bool {
     let (task, summary) = (&page.task, &page.response);
     if summary.redirect.is_some() {

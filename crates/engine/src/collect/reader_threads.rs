@@ -1,15 +1,15 @@
-//! The threads that read pages (M6; Viuva Negra 5.2): a reader that panics or takes too long costs its page, not the
-//! crawl.
+//! The threads that read pages (M6; Viuva Negra 5.2). If a reader panics or takes too long, its page fails, but the
+//! crawl goes on.
 //!
-//! A small page is read on the worker thread of the runtime that received it, because handing it to another thread and
-//! back costs two context switches. A large page is read on one of tokio's blocking threads, so that it does not
-//! delay the other tasks of the worker thread.
+//! A small page is read on the runtime's worker thread that received the page, because another thread would cost two
+//! context switches. A large page is read on one of tokio's blocking threads, so that the other tasks of the worker
+//! thread are not delayed.
 //!
-//! A thread cannot be ended from outside. So a reader that exceeds its time limit is abandoned: its page is recorded as
-//! failed. A blocking thread is replaced by another. A worker thread is not, so **one worker thread never reads pages**:
-//! it runs the tasks of the crawl if readers occupy all others, and the pages are then read on blocking threads. If
-//! [`MAX_ABANDONED`] abandoned readers are still running, the crawl stops, because each of them may occupy a processor
-//! and hold a page in memory (docs/decisions/0012-faults.md).
+//! A thread cannot be ended from outside. So a reader that exceeds its time limit is abandoned: it keeps its thread,
+//! and its page is recorded as failed. Tokio replaces a blocking thread, but not a worker thread. For this reason **one
+//! worker thread never reads pages**. If readers occupy all other worker threads, this thread runs the tasks of the
+//! crawl, and further pages are read on blocking threads. If [`MAX_ABANDONED`] abandoned readers are still running, the
+//! crawl stops, because each of them may occupy a processor and hold a page in memory (docs/decisions/0012-faults.md).
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -22,7 +22,7 @@ use tokio::sync::{Semaphore, oneshot};
 
 /// Number of abandoned readers at which the crawl stops.
 pub(crate) const MAX_ABANDONED: isize = 16;
-/// Minimum time limit for reading a page, however long the fetch took.
+/// Minimum time limit for reading a page, even if the fetch has used up `fetch.total_timeout`.
 const MIN_READING_TIME: Duration = Duration::from_secs(5);
 /// Maximum size of a page that is read on a worker thread. Reading it takes a few milliseconds.
 const MAX_SMALL_PAGE: usize = 1 << 20;
@@ -30,7 +30,7 @@ const MAX_SMALL_PAGE: usize = 1 << 20;
 /// Runs readers on worker threads and blocking threads, or in place in a simulation.
 #[derive(Debug)]
 pub(crate) struct ReaderThreads {
-    /// `None` if every reader runs on the thread of its caller.
+    /// `None` in a simulation, in which every reader runs on the thread of its caller.
     permits: Option<Permits>,
     /// Readers that exceeded their time limit and are still running.
     abandoned: Arc<AtomicIsize>,
@@ -39,7 +39,7 @@ pub(crate) struct ReaderThreads {
 /// One permit per reader that may run.
 #[derive(Debug)]
 struct Permits {
-    /// For worker threads. A reader keeps its permit until it returns, also after it was abandoned.
+    /// For worker threads. A reader keeps its permit until it returns, even if it is abandoned.
     on_workers: Arc<Semaphore>,
     /// For blocking threads. A permit is returned when its reader is abandoned.
     on_blocking_threads: Semaphore,
@@ -50,7 +50,8 @@ struct Permits {
 pub(crate) enum ReaderFault {
     /// The reader panicked with this message.
     Panic(String),
-    /// The reader was abandoned after this time. `abandoned`: the number of abandoned readers that are still running.
+    /// The reader was abandoned after the time `limit`. `abandoned`: the number of abandoned readers that are still
+    /// running.
     TooSlow { limit: Duration, abandoned: isize },
 }
 
@@ -67,7 +68,7 @@ impl std::fmt::Display for ReaderFault {
 }
 
 impl ReaderThreads {
-    /// Call it inside the runtime on which the pages will be read.
+    /// Must be called inside the runtime on which the pages will be read.
     pub(crate) fn new() -> Self {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let workers = Handle::current().metrics().num_workers();
@@ -88,7 +89,8 @@ impl ReaderThreads {
         }
     }
 
-    /// Runs `read`, the reader of a page of `size` bytes, and returns its result. `limit` begins when the reader starts.
+    /// Runs `read`, the reader of a page of `size` bytes, and returns its result. The reader is abandoned after the
+    /// time `limit`.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         size: usize,
@@ -139,7 +141,8 @@ impl ReaderThreads {
     }
 }
 
-/// A reader that is waited for. If this is dropped before the reader has sent its result, the reader is abandoned.
+/// Represents a running reader for the task that waits for its result. If this value is dropped before the reader has
+/// sent its result, the reader is abandoned.
 struct WaitedReader<'a, T> {
     result: oneshot::Receiver<T>,
     is_received: bool,
@@ -156,7 +159,8 @@ impl<T> Drop for WaitedReader<'_, T> {
     }
 }
 
-/// The time limit for reading a page: what the fetch left of `fetch.total_timeout`, at least [`MIN_READING_TIME`].
+/// The time limit for reading a page: the part of `fetch.total_timeout` that the fetch did not use, but at least
+/// [`MIN_READING_TIME`].
 pub(crate) fn reading_time(total_timeout: Duration, fetch: Duration) -> Duration {
     total_timeout.saturating_sub(fetch).max(MIN_READING_TIME)
 }
@@ -229,7 +233,7 @@ mod tests {
         }
     }
 
-    /// A visit can be ended while a reader has sent its result, but the visit has not received it yet.
+    /// A visit can be ended after a reader has sent its result and before the visit has received the result.
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn a_reader_that_has_finished_is_not_abandoned() {
         let readers = ReaderThreads::new();

@@ -20,10 +20,10 @@ use crate::status::tally::add;
 use crate::visit::activity::{Activity, Wait};
 
 /// If aranha closes a connection before the end of the response, the courtesy pause begins when the server notices the
-/// close. The server is assumed to notice within this time.
+/// close. It is assumed that the server notices the close within this time.
 const MAX_CLOSE_DELAY: Duration = Duration::from_millis(200);
-/// Pause after a failure of the proxy, before the request is repeated. If the proxy is down, the request also waits until
-/// the proxy can be reached.
+/// Pause between a failure of the proxy and the repetition of the request. If the proxy is down, the request also waits
+/// until the proxy can be reached.
 const PROXY_RETRY_PAUSE: Duration = Duration::from_secs(1);
 /// Maximum number of bytes of a robots.txt file that are read: 500 KiB (RFC 9309, 2.5).
 pub(crate) const MAX_ROBOTS_SIZE: usize = 500 << 10;
@@ -38,26 +38,26 @@ pub(crate) enum RequestKind {
     RobotsTxt,
 }
 
-/// Why a request was not sent, or has no result that says anything about the page.
+/// Why a request was not sent, or why its result says nothing about the page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Unsent {
-    /// The gate of at least one address of the host belongs to another node, and no other address could be reached.
-    /// Such an address is the first one in the list.
+    /// The gate of at least one address of the host belongs to another node, and no other address could be reached. The
+    /// first address in the list is one whose gate belongs to another node.
     GateTaken(Box<Resolved>),
     /// The lease of the visit is lost, because the node was declared dead.
     LeaseLost,
-    /// The deadline of the node passed while the request was under way, and it was broken off.
+    /// The deadline of the node passed while the request was under way, and the request was broken off.
     BrokenOff,
 }
 
 /// Resolves the host and sends the request when the address gate opens. If an address cannot be reached, tries the next
-/// address (RFC 1123, 2.3), until the attempts have taken `fetch.total_timeout`. If a proxy resolves the name, there is one
-/// attempt. The inner `Err`: no request was sent. While the request waits for DNS, the gate, the load limit or the proxy, `activity`
-/// counts a wait.
+/// address (RFC 1123, 2.3), until the attempts have taken `fetch.total_timeout`. If a proxy resolves the name, there is
+/// one attempt. The inner result is `Err` if no request was sent to the server. While the request waits for DNS, the
+/// gate, the load limit or the proxy, `activity` counts a wait.
 ///
-/// A proxy that cannot be used is not a failure of the page: the request waits until the proxy can be reached again. If the
-/// proxy rejects the login, or the crawl stops during the wait, the result is a [failure of the
-/// proxy](Failure::is_of_proxy), the crawl is stopping, and the caller must record nothing.
+/// A proxy that cannot be used is not a failure of the page: the request waits until the proxy can be reached again. If
+/// the proxy rejects the login, the crawl is stopped. In this case, and if the crawl stops during the wait, the result
+/// is a [failure of the proxy](Failure::is_of_proxy), and the caller must record nothing.
 pub(crate) async fn request(
     context: &Context,
     activity: &Activity,
@@ -124,7 +124,7 @@ pub(crate) async fn request(
         }
     }
     if let Some(taken) = taken {
-        // The node to which the address belongs visits the site.
+        // The caller gives the site to the node to which the first address belongs.
         resolved.addresses.retain(|address| *address != taken);
         resolved.addresses.insert(0, taken);
         return Err(Unsent::GateTaken(Box::new(resolved)));
@@ -134,7 +134,7 @@ pub(crate) async fn request(
 
 const NO_CONTACT: &str = "and no contact was given (--contact)";
 
-/// Sends the requests for one page: one for each address that is tried.
+/// Sends the requests for one page, one to each address that is tried.
 struct Sender<'a> {
     context: &'a Context,
     activity: &'a Activity,
@@ -144,9 +144,9 @@ struct Sender<'a> {
 }
 
 impl Sender<'_> {
-    /// Sends the request through a proxy that resolves the name. `known`: the addresses that the name has here. The gate of
-    /// the lowest one is used, so that names with the same addresses share a pause. If none is known, there is only the
-    /// pause of the site.
+    /// Sends the request through a proxy that resolves the name. `known`: the addresses that aranha's own lookup found.
+    /// The gate of the lowest address is used, so that names with the same addresses share a pause. If no address is
+    /// known, only the pause of the site is kept.
     async fn send_by_name(
         &self,
         session: &mut FetchSession,
@@ -172,7 +172,8 @@ impl Sender<'_> {
         self.send(session, address, address).await
     }
 
-    /// Sends the request when the gate of an address opens. A failure: no request was sent.
+    /// Sends the request when the gate of the address opens. The inner result is `Err` if no request was sent to the
+    /// server.
     async fn send(
         &self,
         session: &mut FetchSession,
@@ -228,7 +229,7 @@ impl Sender<'_> {
             if let Err(failure) = &fetched.result
                 && failure.is_of_proxy()
             {
-                // The server has not seen a request, so no pause begins.
+                // The server has not received the request, so no pause begins.
                 if let Some(permit) = permit {
                     permit.give_back();
                 }
@@ -239,8 +240,8 @@ impl Sender<'_> {
                 continue;
             }
             if was_broken_off(&fetched) {
-                // The server notices the close after about the time that the request took to reach it. That time is not
-                // known, but it is shorter than the time to the first byte.
+                // The close takes about as long to reach the server as the request did. That time is not known, but it
+                // is shorter than the time to the first byte.
                 let delay = fetched.timings.first_byte.min(MAX_CLOSE_DELAY);
                 tokio::time::sleep(delay).await;
                 fetched.finished = Instant::now();
@@ -270,13 +271,13 @@ impl Sender<'_> {
         };
         let fetched = fence.send(self.activity.node(), fetch).await;
         if fetched.is_err() {
-            // The connection may be in the middle of an exchange.
+            // The connection cannot be used again, because it may be in the middle of an exchange.
             *session = FetchSession::new();
         }
         fetched
     }
 
-    /// Waits until the proxy can be reached. `Err`: the crawl stops.
+    /// Waits until the proxy can be reached. Returns an error if the crawl stops.
     async fn wait_for_proxy(&self) -> Result<(), Failure> {
         tokio::select! {
             biased;
@@ -287,7 +288,8 @@ impl Sender<'_> {
         }
     }
 
-    /// Waits before the request is repeated, or stops the crawl because the proxy will not accept it later either.
+    /// Waits before the request is repeated. If the proxy would not accept the request later either, stops the crawl
+    /// instead.
     async fn after_proxy_failure(&self, failure: Failure) -> Result<(), Failure> {
         let stop = &self.context.control.stop;
         if let Failure::ProxyUnusable(problem) = &failure {

@@ -24,14 +24,15 @@ pub(crate) struct PageResponse {
     pub(crate) media_type: String,
     /// Bytes of the decoded body.
     pub(crate) size: u64,
-    /// SHA-1 of the body. Set only for a 304, from the stored version; otherwise the archive computes it.
+    /// SHA-1 of the body. For a 304 it is the digest of the stored version. In all other cases it is `None`, because
+    /// the archive computes the digest.
     pub(crate) digest: Option<[u8; 20]>,
     /// Hash of the text; 0 if there is no text.
     pub(crate) text_digest: u64,
     /// The language of the text, if it was identified.
     pub(crate) language: Option<Language>,
     pub(crate) flags: Flags,
-    /// The text as the trap check needs it; only for status 200.
+    /// The text in the form that the trap check needs; only for status 200.
     pub(crate) reading: Option<Reading>,
     /// The version of the page that this response brought (200 or redirect) or confirmed (304).
     pub(crate) version: Option<Version>,
@@ -59,7 +60,8 @@ impl PageResponse {
     }
 
     /// Makes the result from the status line and the headers. Also returns a note for the crawl log, which is empty
-    /// unless the fetch failed. `began` is the start of the fetch; it is recorded as the time if no request was sent.
+    /// unless the fetch failed. `began` is the start of the fetch. If no request was sent, it is recorded as the time
+    /// of the response.
     pub(crate) fn of(result: &Result<Fetched, Failure>, began: i64) -> (Self, String) {
         let fetched = match result {
             Ok(fetched) => fetched,
@@ -118,7 +120,7 @@ fn outcome_of(failure: &Failure) -> Outcome {
         Failure::DnsNotFound | Failure::DnsNoAddress => Outcome::DnsNotFound,
         Failure::DnsFailed(_) | Failure::DnsTimeout => Outcome::DnsFailed,
         Failure::AddressRefused { .. } | Failure::NameRefused { .. } => Outcome::AddressRefused,
-        // `request` waits or stops the crawl after a failure of the proxy, so these two are never recorded.
+        // After a failure of the proxy, `request` waits or stops the crawl. So the last two are never recorded.
         Failure::ConnectFailed(_) | Failure::ProxyDown(_) | Failure::ProxyUnusable(_) => {
             Outcome::ConnectFailed
         }

@@ -1,5 +1,5 @@
-//! Versions of a page: the facts of a response that are remembered, and the conditional request of the next visit,
-//! which uses them (N14).
+//! Versions of a page (N14): the facts of a response that are remembered, and the conditional request that the next
+//! visit makes from them.
 
 use std::time::Duration;
 
@@ -11,14 +11,14 @@ use super::PageResponse;
 /// The version of a page after a visit.
 pub(crate) struct Version {
     pub(crate) past: Past,
-    /// True if this response contained the version: digest and location are then those of this response's bytes. False
+    /// True if this response contained the version. Then digest and location describe the bytes of this response. False
     /// for a 304, which confirms a version that was stored before.
     pub(crate) is_new: bool,
     /// When the version expires according to `Expires` or `Cache-Control`, in unix milliseconds.
     pub(crate) expires: Option<i64>,
 }
 
-/// The headers `If-None-Match` and `If-Modified-Since`; none if the archive has no version of the page.
+/// The headers `If-None-Match` and `If-Modified-Since`. The list is empty if the archive has no version of the page.
 pub(super) fn conditional_headers(page: &Pending) -> Vec<(&'static str, String)> {
     let mut headers = Vec::new();
     let Some(past) = page.past.as_ref().filter(|past| past.location.is_some()) else {
@@ -35,7 +35,7 @@ pub(super) fn conditional_headers(page: &Pending) -> Vec<(&'static str, String)>
 }
 
 /// The entity tags to send. Apache appends a suffix to the tag of a compressed response (`"1-gzip"`), but does not
-/// recognise the tag with the suffix in a request. So the tag without the suffix is sent as well.
+/// recognise this longer tag in a request. So the tag is also sent without the suffix.
 fn entity_tags(etag: &str) -> String {
     let suffixes = ["-gzip\"", "-br\"", "-zstd\""];
     match suffixes.iter().find_map(|suffix| etag.strip_suffix(suffix)) {
@@ -44,8 +44,8 @@ fn entity_tags(etag: &str) -> String {
     }
 }
 
-/// The version in a 200 response or a redirect; `None` for other responses. Digest and location are added when its
-/// bytes are stored.
+/// The version in a 200 response or a redirect; `None` for other responses. Digest and location are added when the
+/// bytes of the response are stored.
 pub(super) fn version(
     response: &FetchResponse,
     modified: Option<i64>,
@@ -56,7 +56,7 @@ pub(super) fn version(
     if response.status != 200 && redirect.is_none() {
         return None;
     }
-    // The text of a spooled body is that of its first part, so the digest of the whole body is compared instead.
+    // Only the first part of a spooled body is read as text. So the digest of the whole body is compared instead.
     let text = summary.text_digest != 0 && redirect.is_none() && response.spooled().is_none();
     let fingerprint = match redirect {
         Some(redirect) => xxhash_rust::xxh3::xxh3_64(redirect.target.as_str().as_bytes()),
@@ -66,8 +66,9 @@ pub(super) fn version(
             None => xxhash_rust::xxh3::xxh3_64(&response.body),
         },
     };
-    // Entity tag and date make the next request conditional. They are kept only for a complete page: an incomplete one
-    // must be fetched again in full, and servers do not send a 304 for a redirect.
+    // Entity tag and date make the next request conditional. They are kept only for a complete page, because an
+    // incomplete page must be fetched again in full. They are not kept for a redirect, because servers do not send a
+    // 304 for it.
     let is_complete = !summary.flags.has(Flags::TRUNCATED)
         && !summary.flags.has(Flags::UNDECODED)
         && redirect.is_none();

@@ -1,7 +1,7 @@
 //! The file `census` keeps the page counts of the revisit policy `optimal` between crawls.
 //!
 //! The census is an estimate. It is written periodically and when a crawl ends. A crash loses the changes since the
-//! last write. They are learnt again from the histories of the pages. A file that cannot be read is ignored.
+//! last write. Later visits learn them again from the histories of the pages. A file that cannot be read is ignored.
 
 use std::fs;
 use std::io;

@@ -41,7 +41,7 @@ pub(crate) async fn keep(fetcher: Fetcher, path: PathBuf) {
             fetcher.refresh_stale_dns();
         }
         let (fetcher, path) = (fetcher.clone(), path.clone());
-        // The file only saves queries, so an error while it is written is ignored.
+        // The file is needed only to avoid queries, so an error in writing it is ignored.
         let _ = tokio::task::spawn_blocking(move || save(&fetcher, &path)).await;
     }
 }

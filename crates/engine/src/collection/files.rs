@@ -14,7 +14,7 @@ pub(crate) fn lock(path: &Path) -> io::Result<File> {
             .append(true)
             .open(path)?;
         file.lock()?;
-        // The file may have been renamed or replaced before the lock was held.
+        // Before this process had the lock, another process may have renamed or replaced the file.
         let is_current = fs::metadata(path).is_ok_and(|named| {
             file.metadata()
                 .is_ok_and(|own| own.ino() == named.ino() && own.dev() == named.dev())
@@ -47,7 +47,8 @@ pub fn append_lines(path: &Path, lines: &[u8]) -> io::Result<()> {
     append(path, lines)?.0.sync_data()
 }
 
-/// Replaces a file atomically: after a crash or with a full disk it has either the old or the new content.
+/// Replaces a file atomically. Even after a crash, or if the disk is full, the file has either the old or the new
+/// content.
 pub fn replace(path: &Path, text: &str) -> io::Result<()> {
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(".new");

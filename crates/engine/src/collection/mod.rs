@@ -89,12 +89,12 @@ impl Collection {
         self.root.join("logs").join("progress.json")
     }
 
-    /// `node.toml`: the crawl whose frontier this folder shares with others, and the number of the folder.
+    /// `node.toml`: the crawl whose frontier this folder shares with other folders, and the number of this folder.
     pub fn node_file(&self) -> PathBuf {
         self.root.join("node.toml")
     }
 
-    /// Whether the folder contains a frontier, or belongs to a node of a crawl.
+    /// Whether the folder contains a frontier or belongs to a node of a crawl.
     pub fn exists(&self) -> bool {
         self.frontier().exists() || self.node_file().exists()
     }

@@ -1,10 +1,11 @@
-//! Group commit: the check-ins of many visits are recorded with one sync of the volume and one transaction of the
-//! frontier.
+//! Group commit: records the check-ins of many visits with one sync of the volume and one transaction of the frontier.
 //!
 //! **Invariant 4** is the order of [`Committer::commit`]: wait until the bytes of every page are written, make them
-//! durable, then record the pages. A crash in between leaves bytes without a record, and the page is fetched again.
+//! durable, then record the pages. A crash before the last step leaves bytes without a record, and the page is fetched
+//! again.
 //!
-//! A frontier for several nodes may be away. Then groups wait on the disk (`spool.rs`, `waiting_groups.rs`).
+//! A frontier for several nodes may be away (its database cannot be reached). Then groups wait on the disk (`spool.rs`,
+//! `waiting_groups.rs`).
 //!
 //! While one group is written, the next check-ins wait in the channel. They form the next group and share one sync.
 
@@ -43,8 +44,8 @@ const HOUSEKEEPING_INTERVAL: Duration = Duration::from_millis(20);
 const MAX_WAITING: usize = 4096;
 
 /// A check-in that a visit sends to the committer. The visit leaves `done`, `window` and `overflow` of `check_in`
-/// empty. Before the committer writes the check-in, it fills them from the fields of `Submission` with the same names:
-/// it waits until the bytes of the fetches in `done` are written, and unpacks the pages of `window` and `overflow`.
+/// empty. The committer fills them from the fields of `Submission` with the same names. To do so, it waits until the
+/// bytes of the fetches in `done` are written, and unpacks the pages of `window` and `overflow`.
 pub(crate) struct Submission {
     pub(crate) check_in: CheckIn,
     pub(crate) done: Vec<CompletedFetch>,
@@ -58,7 +59,7 @@ pub(crate) struct Submission {
 /// The reply to a check-in. If the channel is closed without a reply, the crawl is stopping with an error.
 #[derive(Debug)]
 pub(crate) struct Committed {
-    /// `None`: the lease was lost, and the visit must end.
+    /// `None` if the lease was lost. Then the visit must end.
     pub(crate) checked_in: Option<CheckedIn>,
 }
 
@@ -79,14 +80,15 @@ pub(crate) struct Committer {
     pub(crate) tidy_budget: Duration,
     pub(crate) counters: Arc<LiveCounters>,
     pub(crate) stop: Stop,
-    /// Notified after each commit that may have made sites due: it sent links to other sites, or released a site.
+    /// Notified after each commit that may have made sites due, because it contained links to other sites or released a
+    /// site.
     pub(crate) sites_due: Arc<Notify>,
-    /// Notified when all visits have ended. The commits then end too. They do not wait until all senders are dropped, because
-    /// page readers that were abandoned may hold senders forever.
+    /// Notified when all visits have ended. Then the committer ends too. It does not wait until all senders are
+    /// dropped, because abandoned page readers may hold senders forever.
     pub(crate) visits_ended: Arc<Notify>,
     /// Whether a commit is under way, or check-ins wait because the frontier is away.
     pub(crate) committing: Arc<AtomicBool>,
-    /// `None` for a frontier of one machine.
+    /// `None` if the frontier is not shared with other nodes.
     pub(crate) waiting: Option<WaitingGroups>,
 }
 
@@ -141,8 +143,8 @@ async fn sleep_until(time: Option<Instant>) {
 }
 
 impl Committer {
-    /// Runs until all visits have ended and their check-ins are committed. After an error it drops all submissions, so that visits learn at
-    /// once that nothing can be recorded any more.
+    /// Runs until all visits have ended and their check-ins are committed. After an error, drops all submissions, so
+    /// that visits learn at once that nothing can be recorded any more.
     pub(crate) async fn run(mut self, mut submissions: mpsc::Receiver<Submission>) {
         let mut untidy = false;
         loop {
@@ -158,8 +160,9 @@ impl Committer {
                 () = sleep_until(retry_at), if retry_at.is_some() => {}
                 () = tokio::time::sleep(HOUSEKEEPING_INTERVAL), if untidy && retry_at.is_none() => {}
             }
-            // Thousands of receipts are ready at once. With tokio's cooperative budget this task would yield to
-            // thousands of visits after every hundred receipts, and a commit would take many seconds.
+            // Thousands of receipts are ready at the same time. With tokio's cooperative budget, this task would yield
+            // to thousands of visits after about a hundred receipts, again and again. A commit would then take many
+            // seconds.
             self.committing.store(true, Relaxed);
             let committed = if group.is_empty() && retry_at.is_some() {
                 self.send_waiting().await
@@ -183,7 +186,8 @@ impl Committer {
         }
     }
 
-    /// Commits one group; an empty group only tidies the frontier. Returns true if there is more to tidy.
+    /// Commits one group. If the group is empty, only writes and merges link runs of the frontier. Returns true if more
+    /// link runs are to be written or merged.
     async fn commit(&mut self, group: Vec<Submission>) -> Result<bool, CommitError> {
         let budget = self.tidy_budget;
         if group.is_empty() {
@@ -243,7 +247,7 @@ impl Committer {
         Ok(untidy)
     }
 
-    /// The group was stored: writes the lines of its pages to the crawl log, and answers its visits.
+    /// Called when a group is stored. Writes the lines of its pages to the crawl log, and answers its visits.
     fn answer(&mut self, replies: Replies, results: Results) -> Result<(), CommitError> {
         if let Some(log) = &mut self.log {
             log.write()?;
@@ -258,7 +262,8 @@ impl Committer {
         Ok(())
     }
 
-    /// Waits until the bytes of a fetch are written, and adds its record to the log and to its check-in.
+    /// Waits until the bytes of a fetch are written. Then adds the record of the fetch to the crawl log and to the
+    /// check-in.
     async fn complete(
         &mut self,
         mut fetch: CompletedFetch,

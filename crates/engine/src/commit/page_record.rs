@@ -1,7 +1,7 @@
 //! The only place that builds a [`PageRecord`]: from the page, its response and the verdict.
 //!
-//! Only the archive knows the digest, the location, and whether the payload was stored before.
-//! [`CompletedFetch::stored`] adds them when the bytes are written.
+//! Digest and location, and whether the payload was stored before, are known only to the archive.
+//! [`CompletedFetch::stored`] adds these facts when the bytes are written.
 
 use aranha_frontier::{Flags, PageRecord, Pending};
 use aranha_revisit::PageState;
@@ -25,7 +25,8 @@ pub(crate) struct CompletedFetch {
 }
 
 impl CompletedFetch {
-    /// Makes the record of a page of the frontier. `is_blocked`: the site was blocked earlier or because of this page.
+    /// Makes the record of a page of the frontier. `is_blocked`: whether the site was blocked, earlier or because of
+    /// this page.
     pub(crate) fn page(
         page: Pending,
         url: String,

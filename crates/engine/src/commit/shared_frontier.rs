@@ -1,8 +1,8 @@
 //! The frontier, shared by the node and the committer.
 //!
-//! A frontier for several nodes is a database on another machine, which may be away for a while. Then the call is
-//! repeated until the database is back ([`SharedFrontier::persist`]), and notices tell the operator. A frontier of one
-//! machine is never away.
+//! A frontier for several nodes is a database on another machine. If this database is away for a while, calls are
+//! repeated until it is back ([`SharedFrontier::persist`]), and notices tell the operator. A frontier of one machine is
+//! never away.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -13,10 +13,11 @@ use tokio::time::Instant;
 use crate::node::stop::Stop;
 use crate::status::notice::{Notice, Notices};
 
-/// Time from a failed call to the next try: the first, and the longest. Each is twice as long as the one before.
+/// Wait between the first failure of a call and the second try. Each further wait is twice as long, up to
+/// [`LONGEST_WAIT`].
 pub(super) const FIRST_WAIT: Duration = Duration::from_millis(250);
 pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(5);
-/// After the crawl was asked to stop, calls are repeated for this time.
+/// How long failed calls are still repeated after the crawl was asked to stop.
 pub(super) const MAX_STOPPING: Duration = Duration::from_mins(1);
 
 impl std::fmt::Debug for SharedFrontier {
@@ -34,7 +35,7 @@ pub(crate) struct SharedFrontier {
     outage: Arc<Mutex<Outage>>,
 }
 
-/// The outage of the frontier, and who is told about it.
+/// The current outage of the frontier, and the handles for its notices and for the request to stop.
 #[derive(Default)]
 struct Outage {
     since: Option<Instant>,
@@ -58,8 +59,8 @@ impl SharedFrontier {
         }
     }
 
-    /// Sends a notice when the frontier is away and when it is back. Calls are given up some time after the request to
-    /// stop.
+    /// From now on, sends a notice when the frontier is away and when it is back. After `stop` was requested, failed
+    /// calls are repeated only for [`MAX_STOPPING`].
     pub(crate) fn watch(&self, notices: Notices, stop: Stop) {
         let mut outage = self.outage.lock().unwrap_or_else(PoisonError::into_inner);
         outage.notices = Some(notices);
@@ -88,7 +89,7 @@ impl SharedFrontier {
             .expect("frontier calls do not panic, and blocking tasks are not cancelled")
     }
 
-    /// Calls the frontier, again and again while it is away.
+    /// Calls the frontier. While the frontier is away, repeats the call.
     pub(crate) async fn persist<T: Send + 'static>(
         &self,
         mut work: impl FnMut(&mut dyn Frontier) -> Result<T, FrontierError> + Send + 'static,
@@ -122,7 +123,7 @@ impl SharedFrontier {
         }
     }
 
-    /// Notes whether the frontier is away, given the result of a single call. Returns `Ok(None)` if it is away.
+    /// Learns from the result of a single call whether the frontier is away. Returns `Ok(None)` if it is.
     pub(super) fn observe<T>(
         &self,
         result: Result<T, FrontierError>,
@@ -139,7 +140,8 @@ impl SharedFrontier {
         }
     }
 
-    /// Sends the notice of an outage, once. Returns whether the crawl was asked to stop.
+    /// Sends one notice for the outage, even if it is called several times. Returns whether the crawl was asked to
+    /// stop.
     fn begin_outage(&self, error: &FrontierError) -> bool {
         let mut outage = self.outage.lock().unwrap_or_else(PoisonError::into_inner);
         if outage.since.is_none() {

@@ -1,8 +1,8 @@
-//! The spool: check-ins that cannot be sent because the frontier is away, in a file of the collection.
+//! The spool: a file of the collection with the check-ins that cannot be sent because the frontier is away.
 //!
-//! A node appends each group of check-ins, with one sync, and sends the groups in order when the frontier is back. If the
-//! process is killed meanwhile, the next start sends them before any visit begins ([`Spool::send_earlier`]). So an outage
-//! costs no recorded page, and the memory of waiting check-ins is bounded.
+//! A node appends each group of check-ins with one sync. When the frontier is back, the node sends the groups, the
+//! oldest first. If the process is killed meanwhile, the next process sends the groups before any visit begins
+//! ([`Spool::send_earlier`]). So an outage costs no recorded page, and the memory of waiting check-ins is bounded.
 //!
 //! ```text
 //! file     "aranha check-ins 1\n", then records
@@ -10,8 +10,8 @@
 //! group    Entry::Begin, Entry::CheckIn for each check-in, Entry::End
 //! ```
 //!
-//! A group without an end, or with a damaged record, was not finished before a crash, and is dropped. The file is emptied when all
-//! groups are stored.
+//! If a group has no end or a damaged record, a crash interrupted its writing, and the group is dropped. The file is
+//! emptied when all groups are stored.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -132,7 +132,7 @@ impl Spool {
         self.groups.back().map_or(0, |group| group.number)
     }
 
-    /// Appends a group. It is on the disk when this returns.
+    /// Appends a group. The group is durable when this function returns.
     pub(super) fn append(
         &mut self,
         node: u64,
@@ -210,7 +210,7 @@ impl Spool {
         }
     }
 
-    /// The oldest group was stored.
+    /// Removes the oldest group from the spool, because the frontier has stored it.
     pub(super) fn remove_first(&mut self) -> io::Result<()> {
         self.groups.pop_front();
         if self.groups.is_empty() {
@@ -221,8 +221,8 @@ impl Spool {
         Ok(())
     }
 
-    /// Sends the groups of an earlier process of this collection, and gives its sites back. Returns the number of the
-    /// newest group.
+    /// Sends the groups of an earlier process of this collection, and releases the sites that it had leased. Returns
+    /// the number of the newest group.
     pub(crate) fn send_earlier(
         &mut self,
         frontier: &mut dyn Frontier,
@@ -236,8 +236,8 @@ impl Spool {
             let path = path.to_owned();
             move |source| SpoolError::File(path, source)
         };
-        // Earlier groups may have an earlier node number: the same process was declared dead and got a new number.
-        // Their leases are lost.
+        // Older groups may have another node number, if the process was declared dead and got a new number. The leases
+        // of these groups are lost.
         let stored = frontier.take_over(now, newest.node)?;
         let (groups, last) = (self.groups.len(), self.last_number());
         while let Some(group) = self.first().map_err(at_file(&self.path))? {
@@ -261,7 +261,7 @@ pub(crate) enum SpoolError {
     Frontier(#[from] FrontierError),
 }
 
-/// Stores a group whose visits have ended with their process.
+/// Stores a group of an earlier process in the frontier.
 fn send(
     frontier: &mut dyn Frontier,
     now: i64,
@@ -280,7 +280,8 @@ fn send(
         .map_err(|error| SpoolError::File(unrecorded.path().to_owned(), error))
 }
 
-/// Reads an entry, and returns its length in the file. `None` at the end, and where the file is damaged.
+/// Reads an entry. Returns it with its length in the file, or `None` at the end of the file or where the file is
+/// damaged.
 fn read_entry(reader: &mut impl io::Read) -> io::Result<Option<(Entry<'static>, u64)>> {
     let mut head = [0; 12];
     match reader.read_exact(&mut head) {
@@ -359,7 +360,7 @@ mod tests {
         assert_eq!(numbers(&mut Spool::open(&path).unwrap()), [4]);
     }
 
-    /// A crash or a full disk may cut the file anywhere. The groups before that are complete.
+    /// A crash or a full disk may cut the file anywhere. The groups before the cut are complete.
     #[test]
     fn a_cut_or_damaged_group_is_dropped() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Records from responses and verdicts, and the commit of a check-in.
+//! Tests of the records that are made from responses and verdicts, and of the commit of a check-in.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -67,8 +67,8 @@ fn page() -> Pending {
 /// a stored version, like a 304.
 fn response(is_new: bool) -> PageResponse {
     let past = Past {
-        // A confirmed version has the time of this response too, because the record must depend on `is_new`, not on the
-        // time.
+        // Even a confirmed version has the time of this response here. So the test shows that the record depends on
+        // `is_new`, not on the time.
         time: NOW,
         claim: 0,
         ..past(2)
@@ -339,7 +339,8 @@ async fn a_call_is_repeated_while_the_frontier_is_away() {
     assert_eq!(told[1], Notice::FrontierUp { seconds: 3 });
     assert!(receiver.try_recv().is_err());
 
-    // A crawl that is to stop gives up after a minute. Other errors are not repeated.
+    // After a request to stop, the call is given up within a minute. Calls that fail with other errors are not
+    // repeated.
     committer.stop.ask(Reason::Interrupted);
     let begun = tokio::time::Instant::now();
     let failed = committer

@@ -1,6 +1,6 @@
-//! The list of archive records without a page record (`unrecorded.jsonl`): pages whose lease was lost before their check-in
-//! was stored. The records are valid, and the pages are fetched again by the node that has the site. The list lets a later
-//! command find the records.
+//! The list `unrecorded.jsonl` of archive records without a page record. They come from pages whose lease was lost
+//! before their check-in was stored. The archive records are valid. The node that has the site now fetches the pages
+//! again. The list lets a later command find the archive records.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,9 +1,9 @@
-//! The groups of check-ins that wait while the frontier is away. Their contents are in the [`Spool`].
+//! Groups of check-ins that wait while the frontier is away. Their contents are in the [`Spool`].
 //!
-//! If a group was surely not stored, its check-ins are changed so that they ask the frontier for no pages. Its visits
-//! are answered as soon as the group is on the disk, and go on. A visit that needs more pages ends, and its site is
-//! released when its check-in is sent. If the connection was lost
-//! while a group was committed, its visits wait for the replies, because the frontier may have given pages to them.
+//! If the frontier has certainly not stored a group, the check-ins of the group are changed so that they ask for no
+//! pages. As soon as the group is on the disk, its visits get a reply and continue. A visit that needs more pages ends,
+//! and its site is released when its check-in is sent. If the connection was lost while a group was committed, the
+//! frontier may have given pages to the visits. Then they wait for the reply of the frontier.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,17 +28,17 @@ pub(crate) struct WaitingGroups {
     pub(crate) unrecorded: Unrecorded,
     /// The number of the newest group.
     pub(crate) newest: u64,
-    /// The visits that wait for the oldest group, if it is not known whether it was stored.
+    /// The visits that wait for the oldest group, if it is not known whether the frontier has stored this group.
     replies: Replies,
     /// When the oldest group is sent again.
     pub(super) retry_at: Option<Instant>,
     wait: Duration,
-    /// When it was first seen that the crawl is to stop while groups wait.
+    /// The first time at which a group could not be sent after the request to stop.
     stopping: Option<Instant>,
 }
 
 impl WaitingGroups {
-    /// `newest`: the number of the newest group of an earlier process.
+    /// `newest`: the number of the newest group of earlier processes of this collection.
     pub(crate) fn new(
         spool: Spool,
         fence: Arc<Fence>,
@@ -58,8 +58,8 @@ impl WaitingGroups {
     }
 }
 
-/// Changes a check-in that was surely not stored so that it asks for no pages. The reply that the frontier will give
-/// is then known; returns this reply.
+/// Changes a check-in so that it asks for no pages. Returns the reply that the frontier will give to it. The frontier
+/// must not have stored the check-in yet.
 fn assume(check_in: &mut CheckIn) -> CheckedIn {
     let mut reply = CheckedIn::default();
     match &mut check_in.then {
@@ -100,7 +100,7 @@ impl Committer {
                     let results = frontier.check_in_group(now, number, &mut unpacked)?;
                     match frontier.tidy(now, budget) {
                         Ok(untidy) => Ok((results, untidy)),
-                        // The check-ins are stored.
+                        // The check-ins are stored, although the tidying failed.
                         Err(error) if error.class() == ErrorClass::MayPass => Ok((results, true)),
                         Err(error) => Err(error),
                     }
@@ -211,7 +211,7 @@ impl Committer {
         Ok(true)
     }
 
-    /// Lists the pages of check-ins whose lease is lost.
+    /// Adds the pages of check-ins whose lease is lost to `unrecorded.jsonl`.
     fn list_unrecorded<'a>(
         &self,
         lost: impl Iterator<Item = &'a CheckIn>,
@@ -222,7 +222,7 @@ impl Committer {
         }
     }
 
-    /// Sends the groups that still wait when all visits have ended.
+    /// After all visits have ended, sends the groups that still wait.
     pub(super) async fn send_all_waiting(&mut self) -> Result<(), CommitError> {
         while let Some(at) = self.waiting.as_ref().and_then(|waiting| waiting.retry_at) {
             tokio::time::sleep_until(at).await;

@@ -15,9 +15,9 @@ const MINUTE_MS: i64 = 60_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct DayHours {
-    /// First minute of the day that is included.
+    /// The first minute of the day that is part of these hours.
     from: u16,
-    /// First minute of the day that is not included any more.
+    /// The first minute of the day after these hours.
     to: u16,
 }
 

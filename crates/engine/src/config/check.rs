@@ -1,4 +1,4 @@
-//! Checks of values that have the right type but cannot work.
+//! Checks that find values of the right type with which a crawl cannot work.
 
 use super::derive::has_product;
 use super::error::ConfigError;
@@ -70,7 +70,7 @@ pub(super) fn check(config: &Config, origins: &Origins) -> Result<(), ConfigErro
         .map_err(|error| add_origin(error, origins))
 }
 
-/// Adds the origin of the value to an error of `Config::scope`, which does not know it.
+/// Adds the origin of the value to an error of `Config::scope`, because that function does not know the origin.
 fn add_origin(error: ConfigError, origins: &Origins) -> ConfigError {
     match error {
         ConfigError::Value {
@@ -88,8 +88,8 @@ fn add_origin(error: ConfigError, origins: &Origins) -> ConfigError {
     }
 }
 
-/// Maximum value of `fetch.max_body`. The compressed length of a record must be less than 4 GiB, also if the body cannot
-/// be compressed.
+/// Maximum value of `fetch.max_body`. The compressed length of a record must be less than 4 GiB, even if the body
+/// cannot be compressed.
 const MAX_BODY: u64 = 4_000_000_000;
 
 /// The sentence of an error message, and a hint.

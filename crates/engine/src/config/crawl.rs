@@ -20,7 +20,7 @@ use super::limit;
 pub struct CrawlOptions {
     /// How far from the seeds the crawl reaches (U12).
     pub scope: Reach,
-    /// Top-level domains that are in scope regardless of the seeds (`["pt", "br"]`).
+    /// Top-level domains that are in scope even if they have no seed (`["pt", "br"]`).
     pub tlds: Vec<String>,
     /// Maximum link depth from a seed; 0 fetches only the seeds.
     #[serde(with = "limit::count")]
@@ -28,8 +28,8 @@ pub struct CrawlOptions {
     /// Stop after this number of pages.
     #[serde(with = "limit::count")]
     pub pages: Option<u64>,
-    /// Maximum number of different pages that are fetched from one site, over all crawls. Fetched pages are still
-    /// revisited when this number is reached.
+    /// Maximum number of different pages that are fetched from one site in all crawls together. When it is reached,
+    /// fetched pages are still revisited.
     #[serde(with = "limit::count")]
     pub pages_per_site: Option<u64>,
     /// Stop after this time, counted from the start of each crawl.
@@ -54,7 +54,7 @@ pub struct CrawlOptions {
     pub sites: usize,
     /// Maximum number of parallel requests to one site. Use more than 1 only with the consent of the site's owner.
     pub connections: usize,
-    /// Maximum download rate in bytes per second, over all sites.
+    /// Maximum download rate of the whole crawl, in bytes per second.
     #[serde(with = "limit::size")]
     pub limit_rate: Option<u64>,
     /// Courtesy pause: time from the end of a response to the next request to the same site or address (F7, F8).
@@ -71,8 +71,8 @@ pub struct CrawlOptions {
     /// Minimum courtesy pause during `busy_hours`.
     #[serde(with = "aranha_units::duration")]
     pub busy_pause: Duration,
-    /// Offset from UTC of the hosts of a domain. The longest domain that matches decides; hosts without an entry are in
-    /// UTC.
+    /// Offset from UTC for the hosts of each domain. If several domains match a host, the longest is used. Hosts
+    /// without an entry are in UTC.
     pub time_zones: BTreeMap<String, UtcOffset>,
     /// Time between check-ins of a visit. After a crash, the fetches since the last check-in are repeated. In the first
     /// seconds of a crawl check-ins are more frequent.
@@ -84,11 +84,11 @@ pub struct CrawlOptions {
     /// A visit without progress is ended after this time, and its site is visited again after all others (M2).
     #[serde(with = "aranha_units::duration")]
     pub no_progress_limit: Duration,
-    /// An idle crawl ends unless a page becomes due within this time.
+    /// If no page is due and none becomes due within this time, the crawl ends.
     #[serde(with = "aranha_units::duration")]
     pub idle_wait: Duration,
 
-    /// Do not end when idle: wait for the next revisit (`[revisit]`).
+    /// Do not end when no page is due, but wait for the next revisit (`[revisit]`).
     pub continuous: bool,
 
     /// Product token for robots.txt, and first word of the User-Agent. Derived from `fetch.user_agent` if only that is set.
@@ -96,7 +96,8 @@ pub struct CrawlOptions {
     /// Web page or mail address of the operator, sent with every request (N9). It becomes part of `fetch.user_agent`
     /// and `fetch.from` if these are not set.
     pub contact: String,
-    /// What robots.txt and robots meta tags mean on the hosts in `own_hosts`. On all other hosts they are obeyed.
+    /// Whether robots.txt and robots meta tags are obeyed on the hosts in `own_hosts`. On all other hosts they are
+    /// always obeyed.
     pub robots: RobotsPolicy,
     /// Hosts that belong to the user; `.example.org` includes all subdomains.
     pub own_hosts: Vec<String>,
@@ -108,13 +109,13 @@ pub struct CrawlOptions {
     pub duplicate_links: DuplicateLinks,
     /// Read the sitemaps that robots.txt names.
     pub sitemaps: bool,
-    /// Refuse the addresses to which a top-level domain leads names that nobody registered (D6; Viuva Negra 5.4).
+    /// Refuse the addresses that a top-level domain returns for names that nobody has registered (D6; Viuva Negra 5.4).
     pub refuse_tld_wildcards: bool,
-    /// Once per site, request a page that cannot exist, to recognise "not found" pages with status 200 (T8).
+    /// Request one page of each site that cannot exist, to recognise "not found" pages with status 200 (T8).
     pub soft_404: bool,
 }
 
-/// What to do with pages that ask not to be indexed. Their links are followed unless they have `nofollow` too.
+/// What to do with pages that ask not to be indexed. Their links are followed, unless the page also has `nofollow`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NoIndex {
@@ -187,7 +188,7 @@ impl CrawlOptions {
     }
 }
 
-/// What robots.txt and robots meta tags mean on the user's own hosts.
+/// Whether robots.txt and robots meta tags are obeyed on the user's own hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RobotsPolicy {
@@ -203,16 +204,17 @@ pub enum RobotsPolicy {
 pub enum DuplicateLinks {
     /// All links.
     Follow,
-    /// All links except those that the other page has as well, relative to its own place (Chakrabarti 2.3.7).
+    /// All links except those that the other page also has. Links are compared relative to their pages (Chakrabarti
+    /// 2.3.7).
     #[default]
     SkipCopies,
     /// No links, unless the text is shorter than a few sentences (Castillo A.5.2).
     SkipAll,
 }
 
-/// Limits beyond which a site is treated as a trap (D5; Viuva Negra 5.4). At `urls`, `duplicates` and `depth` its links
-/// are no longer followed; its queued pages are fetched, and its pages are revisited. By default only `trap_pages` and
-/// `dead_hosts` are set, because large honest sites are common.
+/// Limits beyond which a site is treated as a trap (D5; Viuva Negra 5.4). At `urls`, `duplicates` and `depth`, the
+/// links of the site are no longer followed, but its queued pages are fetched, and its pages are revisited. By default
+/// only `trap_pages` and `dead_hosts` are set, because many honest sites are large.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Thresholds {
@@ -222,20 +224,20 @@ pub struct Thresholds {
     /// Number of pages of one site that have the same text as another page of the site.
     #[serde(with = "limit::count")]
     pub duplicates: Option<u64>,
-    /// Block a site that has this number of fetched pages (`urls`) or of duplicates (`duplicates`): its queued pages are
+    /// Block a site when it has `urls` fetched pages or `duplicates` duplicates. The queued pages of a blocked site are
     /// not fetched, and its pages are not revisited.
     pub block: bool,
     /// Link depth from the page where the crawl entered the site.
     #[serde(with = "limit::count")]
     pub depth: Option<u16>,
-    /// Approximate number of pages with new links but no new text (`traps/novelty.rs`). After a fifth of them, the next
-    /// visit of a site that only one other site links to is postponed (`traps/allowance.rs`). `"none"` also disables the
-    /// check for links that never lead back.
+    /// Approximate number of pages with new links but no new text after which a site is blocked (`traps/novelty.rs`).
+    /// If only one other site links to the site, its next visit is already postponed after a fifth of this number
+    /// (`traps/allowance.rs`). `"none"` also disables the check for links that never lead back.
     #[serde(with = "limit::count")]
     pub trap_pages: Option<u32>,
-    /// Number of hosts that one site may link to and that do not answer (`traps/source_accounts.rs`). Each host that
-    /// answers allows eight more. Further hosts are visited if another site links to them, or after a day. The site
-    /// itself is not blocked.
+    /// Number of hosts that do not answer to which one site may link (`traps/source_accounts.rs`). For each host that
+    /// answers, eight more are allowed. Further hosts are visited if another site links to them, or after a day. The
+    /// site itself is not blocked.
     #[serde(with = "limit::count")]
     pub dead_hosts: Option<u32>,
 }
@@ -254,13 +256,13 @@ impl Default for Thresholds {
 }
 
 /// A caching proxy (I5; `CoBWeb` 2.6, 3). The proxy reports the pages that its users request, and the crawl fetches the
-/// proxy's fresh copies.
+/// fresh copies from the proxy's cache.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProxyCacheOptions {
     /// Address of the proxy, such as `127.0.0.1:3128`. Empty: reported pages are requested from their own servers.
     pub proxy: String,
-    /// Delay from the signal to the visit, so that the proxy can receive the whole page first.
+    /// Delay between the signal and the visit, so that the proxy can first receive the whole page.
     #[serde(with = "aranha_units::duration")]
     pub delay: Duration,
     /// Signals are ignored for a page that was fetched or reported less than this time ago.

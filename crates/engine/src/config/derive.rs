@@ -11,8 +11,8 @@ const CONTACT: &str = "crawl.contact";
 const PRODUCT: &str = "crawl.product";
 const USER_AGENT: &str = "fetch.user_agent";
 
-/// Sets `fetch.user_agent` and `fetch.from` unless a layer set them. If a layer set `fetch.user_agent` but not
-/// `crawl.product`, sets the product, so that robots.txt is obeyed for the name that is sent.
+/// Sets `fetch.user_agent` and `fetch.from` unless a layer has set them. If a layer has set `fetch.user_agent` but not
+/// `crawl.product`, sets the product from it, so that the rules of robots.txt for the sent name are obeyed.
 pub(super) fn identity(config: &mut Config, origins: &mut Origins) {
     let contact = config
         .crawl
@@ -39,17 +39,17 @@ pub(super) fn identity(config: &mut Config, origins: &mut Origins) {
     }
 }
 
-/// Sets `fetch.accept` from `fetch.media_types` unless a layer set it.
+/// Sets `fetch.accept` from `fetch.media_types` unless a layer has set `fetch.accept`.
 pub(super) fn accept(config: &mut Config, origins: &mut Origins) {
     let fetch = &mut config.fetch;
     if origins.of(ACCEPT) == Origin::Default && !fetch.media_types.is_empty() {
-        // Other types have a low weight instead of none, so that a server still sends robots.txt.
+        // Other types are accepted with a low weight, so that a server still sends robots.txt.
         fetch.accept = format!("{},*/*;q=0.1", fetch.media_types.join(","));
         origins.set(ACCEPT, Origin::Derived("fetch.media_types"));
     }
 }
 
-/// Sets `page.identify_language` if `crawl.keep` tests the language, unless a layer set it.
+/// Sets `page.identify_language` if `crawl.keep` tests the language, unless a layer has set `page.identify_language`.
 pub(super) fn language(config: &mut Config, origins: &mut Origins) {
     const KEY: &str = "page.identify_language";
     let tests_language = |text: &String| {
@@ -62,13 +62,13 @@ pub(super) fn language(config: &mut Config, origins: &mut Origins) {
     }
 }
 
-/// Whether a User-Agent header contains the product token, in upper or lower case.
+/// Whether a User-Agent header contains the product token. Case is ignored.
 pub(super) fn has_product(user_agent: &str, product: &str) -> bool {
     tokens(user_agent).any(|token| token.eq_ignore_ascii_case(product))
 }
 
 /// The first product token in a User-Agent header. `None` if the header contains the token `default`, or no token at
-/// all. Crawlers that present themselves as a browser have their name after `compatible;`.
+/// all. If the header names a browser first, the name of the crawler follows `compatible;`.
 fn product_of<'a>(user_agent: &'a str, default: &str) -> Option<&'a str> {
     if has_product(user_agent, default) {
         return None;

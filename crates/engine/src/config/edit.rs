@@ -4,13 +4,13 @@ use toml::Value;
 
 use super::leaf::leaves;
 
-/// The text with `section.name` set to this text. `None` as for [`set_list`].
+/// The text with `section.name` set to `value`. Returns `None` in the same cases as [`set_list`].
 pub(super) fn set_text(text: &str, section: &str, name: &str, value: &str) -> Option<String> {
     set(text, section, name, &Value::from(value))
 }
 
-/// The text with `section.name` set to this list. `None` if the text is not valid TOML, or if it writes the section in a
-/// form that cannot be extended.
+/// The text with `section.name` set to this list. `None` if the text is not valid TOML, or if the section is written in
+/// a form that cannot be extended.
 pub(super) fn set_list(text: &str, section: &str, name: &str, list: &[String]) -> Option<String> {
     set(text, section, name, &Value::from(list.to_vec()))
 }

@@ -1,12 +1,14 @@
-//! The proxies that environment variables name, read as curl reads them (docs/decisions/0014-proxies.md).
+//! The proxies that environment variables name. The variables have the same meaning as for curl
+//! (docs/decisions/0014-proxies.md).
 //!
-//! - `http_proxy` is for `http` URLs, `https_proxy` for `https` URLs, and `all_proxy` for those without a variable of their own.
-//!   An empty variable is not set. `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` are read if the names in lower case are not set;
-//!   `HTTP_PROXY` is not, because a CGI program receives a request header under this name.
-//! - `no_proxy` lists the hosts that are reached directly. Loopback addresses and `localhost` are always among them: behind a
-//!   proxy they would be those of another machine.
+//! - `http_proxy` is for `http` URLs, and `https_proxy` for `https` URLs. `all_proxy` is used if the variable for the
+//!   scheme is not set. An empty variable counts as not set. If a name in lower case is not set, `HTTPS_PROXY`,
+//!   `ALL_PROXY` or `NO_PROXY` is read instead. `HTTP_PROXY` is never read, because a CGI program receives a request
+//!   header under this name.
+//! - `no_proxy` lists the hosts that are reached directly. Loopback addresses and `localhost` are always reached
+//!   directly, because through a proxy they would mean the machine of the proxy.
 //!
-//! The variables count only if no file and no flag sets `fetch.proxy` or `fetch.https_proxy`.
+//! The variables are ignored if a file or a flag sets `fetch.proxy` or `fetch.https_proxy`.
 
 use toml::{Table, Value};
 
@@ -14,7 +16,7 @@ use super::Origin;
 use super::error::ConfigError;
 use super::layer::ConfigLayer;
 
-/// Hosts that the environment's proxy is never used for.
+/// Hosts that are never requested through a proxy from the environment.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.0/8", "::1"];
 
 /// The environment variables that name proxies.
@@ -132,7 +134,7 @@ mod tests {
         let shown = config.show(&origins);
         let lines = shown.lines().filter(|line| line.contains("proxy = "));
         let line = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
-        // The fourth is that of `[proxy_cache]`.
+        // The fourth line is `proxy` of `[proxy_cache]`.
         Ok(lines.take(3).map(line).collect())
     }
 

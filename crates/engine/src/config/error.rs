@@ -55,7 +55,7 @@ pub enum ConfigError {
         /// The problem, with its line.
         sentence: String,
     },
-    /// A file is not TOML, or has an unknown key or a value of the wrong type.
+    /// A file is not valid TOML, has an unknown key, or has a value of the wrong type.
     #[error("{position}: {sentence}")]
     File {
         /// Where the problem is.

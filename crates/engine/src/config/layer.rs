@@ -1,6 +1,6 @@
 //! One layer of the configuration: a TOML table, and the origin of each value.
 //!
-//! Each layer is deserialised into [`Config`] on its own; missing values take their defaults. So an error has the
+//! Each layer is deserialised into [`Config`] on its own, with the defaults for missing values. So an error has the
 //! position of its key or value in the file.
 
 use std::fs;
@@ -148,7 +148,7 @@ impl ConfigLayer {
         }
     }
 
-    /// Reads one `section.key=value` of the flag `--set`. The value is TOML; anything else is taken as a string, so that
+    /// Reads one `section.key=value` of the flag `--set`. A value that is not valid TOML is taken as a string, so that
     /// strings need no quotation marks.
     pub(super) fn setting(text: &str) -> Result<Self, ConfigError> {
         let Some((key, value)) = text.split_once('=').map(|(k, v)| (k.trim(), v.trim())) else {
@@ -208,7 +208,7 @@ struct Document {
 #[derive(Debug)]
 enum DocumentError {
     Toml(toml::de::Error),
-    /// An old name and its new name are both set.
+    /// The old name and the new name of a key are both set.
     Both(OldName),
 }
 
@@ -240,7 +240,7 @@ fn nest(key: &str, value: Value) -> Table {
     }
 }
 
-/// Makes paths absolute. They are relative to the configuration file, but a collection keeps a copy of the
+/// Makes paths absolute. In a file, paths are relative to the folder of this file, but a collection keeps a copy of the
 /// configuration in another folder.
 fn make_paths_absolute(table: &mut Table, path: &Path) {
     let Some(folder) = path.parent() else { return };
@@ -290,7 +290,7 @@ fn make_paths_absolute(table: &mut Table, path: &Path) {
 }
 
 impl DocumentError {
-    /// The byte range of the problem, a sentence and a hint.
+    /// The byte range of the problem, a sentence that describes it, and a hint.
     fn explain(&self) -> (Option<Range<usize>>, String, Option<String>) {
         match self {
             Self::Toml(error) => {

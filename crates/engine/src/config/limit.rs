@@ -1,6 +1,6 @@
 //! Serialisation of optional limits: a value, or `"none"`.
 //!
-//! TOML has no null, but a file must be able to remove a limit that a profile sets. Each module here is a serde `with`
+//! TOML has no null, so `"none"` lets a file remove a limit that a profile sets. Each module here is a serde `with`
 //! module for an `Option`.
 
 use std::fmt;

@@ -10,7 +10,7 @@ use super::nearest::nearest;
 use super::profile::{self, PROFILES, Profile};
 use super::{Config, Layers, Origin, Origins, check, derive};
 
-/// Stands for the path of the settings that nodes share, in messages and origins.
+/// The text that messages and origins show as the path of the settings that nodes share.
 const SHARED_SETTINGS: &str = "settings of the crawl";
 
 pub(super) fn load(layers: &Layers) -> Result<(Config, Origins), ConfigError> {

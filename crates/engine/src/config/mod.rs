@@ -1,8 +1,8 @@
 //! The configuration of a crawl, and the origin of each value (M9).
 //!
-//! Four layers are merged, value by value: built-in defaults, a profile, configuration files and command-line flags. A
-//! later layer overrides an earlier one. Below the files is a small layer of its own: the proxies that environment variables
-//! name. The [`Origin`] of every value is kept for `aranha config show`.
+//! Layers are merged value by value, and a later layer overrides an earlier one. The order is: built-in defaults, a
+//! profile, the proxies that environment variables name, configuration files, command-line flags. The [`Origin`] of
+//! every value is kept for `aranha config show`.
 //!
 //! Invariants:
 //! - Every layer is deserialised on its own into the same structs. An unknown key or a wrong type is an error that
@@ -113,9 +113,9 @@ pub struct ConfigEntry {
 /// The layers of a configuration, except the built-in defaults.
 #[derive(Clone, Debug, Default)]
 pub struct Layers {
-    /// The profile from the command line. `None`: the last file that names a profile decides.
+    /// The profile from the command line. If it is `None`, the last file that names a profile decides.
     pub profile: Option<String>,
-    /// The settings that the nodes of a crawl share: the text of a configuration file, below all files.
+    /// The settings that the nodes of a crawl share, as the text of a configuration file. All files override them.
     pub shared: Option<String>,
     /// Configuration files; a later one overrides an earlier one. A missing file is an error.
     pub files: Vec<PathBuf>,
@@ -149,7 +149,8 @@ impl Config {
         show::own(self, origins)
     }
 
-    /// The settings of this crawl that all its nodes share: like [`Config::show_own`], without what belongs to one machine.
+    /// The settings that all nodes of this crawl share: like [`Config::show_own`], but without the keys that belong to
+    /// one machine.
     pub fn show_shared(&self, origins: &Origins) -> String {
         show::shared(self, origins)
     }
@@ -160,14 +161,15 @@ impl Config {
         show::secret_keys(self, origins)
     }
 
-    /// The text of a configuration file with the shared frontier of this configuration, without a password. Other values and
-    /// comments are kept. `None` if the section `[frontier]` of the text cannot be extended.
+    /// Returns `text`, a configuration file, with `frontier.url` set to the value of this configuration, without the
+    /// password. Other values and comments are kept. `None` if the section `[frontier]` of the text cannot be extended.
     pub fn with_frontier(&self, text: &str) -> Option<String> {
         edit::set_text(text, "frontier", "url", &self.frontier.url.to_string())
     }
 
-    /// The text of a configuration file with the filters `crawl.accept`, `crawl.reject` and `crawl.keep` of this configuration.
-    /// Other values and comments are kept. `None` if the section `[crawl]` of the text cannot be extended.
+    /// Returns `text`, a configuration file, with the filters `crawl.accept`, `crawl.reject` and `crawl.keep` of this
+    /// configuration. An empty filter replaces nothing. Other values and comments are kept. `None` if the section
+    /// `[crawl]` of the text cannot be extended.
     pub fn with_filters(&self, text: &str) -> Option<String> {
         let mut text = text.to_owned();
         for (name, list) in [

@@ -1,6 +1,6 @@
-//! The known name that is nearest to a misspelt one, for hints.
+//! Finds the known name that is nearest to a misspelt name, for hints.
 
-/// The candidate with the smallest edit distance from `word`, if a typing error is plausible.
+/// The candidate with the smallest edit distance from `word`, if the distance is small enough for a typing error.
 pub(super) fn nearest<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str>,

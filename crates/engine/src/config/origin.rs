@@ -64,7 +64,8 @@ impl Origins {
         self.renamed.extend(renamed);
     }
 
-    /// Sets the origin of a key and forgets the origins below it, because the value may have been a table.
+    /// Sets the origin of a key. If an earlier layer had a table for this key, the origins of the keys in the table are
+    /// forgotten.
     pub(super) fn set(&mut self, key: &str, origin: Origin) {
         let below = format!("{key}.");
         self.by_key.retain(|known, _| !known.starts_with(&below));

@@ -12,7 +12,8 @@ use toml::de::{DeTable, DeValue};
 
 use super::leaf::dotted;
 
-/// Current name of the section (empty if the section itself was renamed), old name and new name of the key.
+/// The current name of the section, the old name of the key, and its new name. If the section itself was renamed, the
+/// first text is empty, and the other two are its names.
 type Rename = (&'static str, &'static str, &'static str);
 
 /// All renamed keys. A section is listed before the keys inside it.
@@ -73,7 +74,7 @@ pub(super) struct OldName {
     pub(super) span: Range<usize>,
 }
 
-/// Replaces old names in a document. `Err` is an old name whose new name is also set.
+/// Replaces old names in a document. The error is an old name whose new name is also set.
 pub(super) fn replace(document: &mut DeTable<'_>) -> Result<Vec<OldName>, OldName> {
     let mut found = Vec::new();
     for (section, old, new) in RENAMED {

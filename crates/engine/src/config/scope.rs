@@ -13,8 +13,9 @@ impl Config {
         let crawl = &self.crawl;
         let accept = before_fetch("crawl.accept", &crawl.accept)?;
         let reject = before_fetch("crawl.reject", &crawl.reject)?;
-        // Requisites (files that a page loads) that are out of scope need the policy `DeepLink`: for a link to another
-        // site, `HomePage` fetches the home page of that site instead, and `Combined` fetches the home page as well.
+        // Requisites (files that a page loads) may be on sites that are out of scope. They are fetched only with the
+        // policy `DeepLink`. `HomePage` would fetch the home page of the other site instead, and `Combined` would fetch
+        // both.
         let takes_deep_links = self.frontier.external_links == External::DeepLink;
         Ok(Scope::new(
             crawl.scope,
@@ -27,7 +28,7 @@ impl Config {
         .with_requisites(self.page.assets && takes_deep_links))
     }
 
-    /// The filter that responses must match in order to be stored; `None` if all are stored.
+    /// The filter for the responses that are stored; `None` if all responses are stored.
     pub fn keep(&self) -> Result<Option<Filter>, ConfigError> {
         const KEY: &str = "crawl.keep";
         let filter = any_of(KEY, &self.crawl.keep)?;
@@ -42,8 +43,8 @@ impl Config {
         Ok(filter)
     }
 
-    /// The black list, including the entries from files. An address in `crawl.reject` is on the black list too, because
-    /// only the address guard knows the addresses of a host.
+    /// The black list, including the entries from files. Addresses in `crawl.reject` are also put on the black list,
+    /// because only the address guard knows the addresses of a host.
     pub fn blacklist(&self) -> Result<Blacklist, ConfigError> {
         Blacklist::parse_lines(&self.blacklist_text()?)
             .map_err(|error| value_error("crawl.blacklist", error.to_string(), None))
@@ -63,7 +64,7 @@ impl Config {
                 path: path.clone(),
                 source,
             })?;
-            // Each file is parsed on its own first, so that an error has the line in that file.
+            // Each file is first parsed on its own, so that an error has the number of the line in that file.
             Blacklist::parse_lines(&text).map_err(|error| ConfigError::List {
                 path: path.clone(),
                 sentence: error.to_string(),
@@ -75,7 +76,8 @@ impl Config {
     }
 }
 
-/// Combines filters that are applied to links, when media type and size are not known.
+/// Combines filters that are applied to links. They must not test media type or size, which are not known before the
+/// fetch.
 fn before_fetch(key: &str, texts: &[String]) -> Result<Option<Filter>, ConfigError> {
     let filter = any_of(key, texts)?;
     match filter.as_ref().and_then(Filter::response_test) {
@@ -113,7 +115,7 @@ fn parse(key: &str, text: &str) -> Result<Filter, ConfigError> {
     })
 }
 
-/// Makes an error with a placeholder for the origin of the value, which `check.rs` replaces.
+/// Makes an error for a value. `check.rs` later replaces the origin in it, which is a placeholder.
 fn value_error(key: &str, sentence: String, hint: Option<String>) -> ConfigError {
     ConfigError::Value {
         key: key.to_owned(),

@@ -5,7 +5,7 @@ use aranha_fetch::HIDDEN;
 use super::leaf::{Leaf, leaves};
 use super::{Config, ConfigEntry, Origin, Origins};
 
-/// Column of the comments, unless a value is longer.
+/// Column at which comments start, unless the value is longer.
 const COMMENT_COLUMN: usize = 44;
 
 /// The configuration as TOML in the order of the structs, and its leaves.
@@ -70,7 +70,8 @@ fn own_except(config: &Config, origins: &Origins, excluded: &[&str]) -> String {
     let mut table = String::new();
     for leaf in leaves {
         let is_own = matches!(origins.of(&leaf.key), Origin::File { .. } | Origin::Flag(_));
-        // Without its login, a proxy is still used: it then says that it wants a login.
+        // The URL of a proxy is kept without its login. The proxy is then still used, and answers that it wants a
+        // login.
         let value = text[leaf.span.clone()].replace(&format!("://{HIDDEN}@"), "://");
         let is_excluded = excluded.iter().any(|key| {
             let rest = leaf.key.strip_prefix(key);
@@ -116,7 +117,7 @@ fn push_value(shown: &mut String, value: &str, leaf: &Leaf, origins: &Origins) {
     shown.push_str(&one_line(&origins.of(&leaf.key).to_string()));
 }
 
-/// Replaces control characters: a path may contain a newline, which would end the comment.
+/// Replaces control characters, because a newline in a path would end the comment.
 fn one_line(text: &str) -> String {
     text.chars()
         .map(|c| if c.is_control() { '\u{fffd}' } else { c })

@@ -1,4 +1,4 @@
-//! Tests of loading: layers, origins, and errors with their position.
+//! Tests of loading a configuration: layers, origins, and errors with their position.
 
 use std::path::Path;
 use std::time::Duration;
@@ -462,7 +462,8 @@ fn the_example_in_the_documentation_has_all_defaults() {
     assert!(missing.is_empty(), "missing in the example: {missing:?}");
 }
 
-/// For each renamed key: a text that sets it to a value other than the default, its old name and its new name.
+/// For each renamed key: a text that sets the key to a value other than the default, the old name of the key, and its
+/// new name.
 const OLD_NAMES: &[(&str, &str, &str)] = &[
     (
         "[parasite]\nproxy = \"127.0.0.1:3128\"",

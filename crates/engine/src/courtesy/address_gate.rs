@@ -1,15 +1,16 @@
-//! The courtesy pause per address (F8): one request at a time to an IP address, and a pause after each response.
+//! The courtesy pause per address (F8): an IP address gets one request at a time, and there is a pause after each
+//! response.
 //!
-//! A site's pause is kept by its visit, the only task that sends requests to the site. Many sites can share one
-//! address, so a visit takes the [`Permit`] of the address before each request. Permits are issued in order of arrival
-//! (F7). The next permit is issued when the pause after the last response is over.
+//! The pause of a site is kept by its visit, because no other task sends requests to the site. But many sites can share
+//! one address. So a visit takes the [`Permit`] of the address before each request. Visits get permits in the order in
+//! which they ask (F7). The next permit is issued when the pause after the last response is over.
 //!
-//! In a crawl on many machines an address belongs to one node at a time. A node claims the gate of an address in the
-//! frontier before its first request to the address, and gives it back when it has not used it for [`IDLE_PAUSES`]
-//! pauses. In between no call of the frontier is made.
+//! In a crawl on many machines, an address belongs to one node at a time. Before its first request to an address, a
+//! node claims the gate of the address in the frontier. It gives the gate back after it has not used it for the length
+//! of [`IDLE_PAUSES`] pauses. Requests in the meantime need no call of the frontier.
 //!
 //! **Invariant 2**: a permit is held until the response has ended, and dropping it starts the pause.
-//! [`Permit::give_back`], which starts no pause, is only for a request that was not sent.
+//! [`Permit::give_back`] starts no pause, and is only for a request that was not sent.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -23,19 +24,19 @@ use tokio::time::Instant;
 use crate::clock::Clock;
 use crate::commit::SharedFrontier;
 
-/// Minimum number of addresses in memory before idle ones are removed.
+/// Idle addresses are removed only when at least this number of addresses is in memory.
 const MIN_SWEEP: usize = 4096;
-/// A gate that was not used for this number of pauses is given back to the other nodes.
+/// A gate is given back to the other nodes when it was not used for this many times the pause.
 const IDLE_PAUSES: u32 = 8;
 /// Maximum number of gates that are given back at a time.
 const MAX_GIVEN_BACK: usize = 1000;
 
-/// One gate for each IP address. A gate issues the permits of its address, one at a time.
+/// The gates of all IP addresses. A gate issues the permits of its address, one at a time.
 #[derive(Debug)]
 pub(crate) struct AddressGates {
     pause: Duration,
-    /// Assumed end of the last response from an address that this crawl has not contacted. A resumed crawl does not
-    /// know when the earlier crawl sent its last requests, so it assumes the time of its own start.
+    /// Assumed end of the last response from each address that this crawl has not contacted yet. A resumed crawl
+    /// assumes the time of its own start, because it does not know when the earlier crawl sent its last requests.
     assumed_end: Option<Instant>,
     table: Mutex<Table>,
     owners: Option<GateOwners>,
@@ -48,7 +49,7 @@ pub(crate) struct GateOwners {
     pub(crate) clock: Clock,
 }
 
-/// Why there is no permit.
+/// Why a visit gets no permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NoPermit {
     /// The address belongs to another node.
@@ -68,7 +69,7 @@ struct Gate {
     last_end: Option<Instant>,
     /// The node number that this process had when it claimed the gate; 0 if it does not own the gate.
     owner: u64,
-    /// No request before this time, because another node had the gate before.
+    /// No request is sent before this time, because another node had the gate before.
     closed_until: Option<Instant>,
     /// When the gate was claimed.
     claimed: Option<Instant>,
@@ -99,8 +100,8 @@ impl Gate {
     }
 }
 
-/// The right to send one request to an address. Dropping it starts the pause, so it must be dropped at the end of the
-/// response.
+/// The right to send one request to an address. Drop it at the end of the response, because dropping it starts the
+/// pause.
 #[derive(Debug)]
 pub(crate) struct Permit {
     gate: OwnedMutexGuard<Gate>,
@@ -123,7 +124,7 @@ impl Drop for Permit {
 }
 
 impl AddressGates {
-    /// `resumed`: the collection was crawled before, so every address is treated as if it had just responded.
+    /// `resumed`: whether the collection was crawled before. Then every address is treated as if it had just responded.
     pub(crate) fn new(pause: Duration, resumed: bool) -> Self {
         Self {
             pause,
@@ -136,24 +137,24 @@ impl AddressGates {
         }
     }
 
-    /// Gates that nodes claim in this frontier.
+    /// These gates, but claimed by nodes in this frontier. `None` if the frontier is not shared.
     pub(crate) fn with_owners(self, owners: Option<GateOwners>) -> Self {
         Self { owners, ..self }
     }
 
-    /// The frontier gave a gate to this node together with a lease.
+    /// Records that the frontier gave a gate to this node together with a lease.
     pub(crate) fn claimed(&self, node: u64, claim: LeaseGate) {
         if self.pause.is_zero() {
             return;
         }
-        // A gate that is in use has been claimed before.
+        // A locked gate is in use, so it was claimed before.
         if let Ok(mut gate) = self.gate(claim.address).try_lock() {
             gate.claimed(node, claim.closed);
         }
     }
 
-    /// Waits for the permit of an address, for a visit whose lease is held by this node number. Returns `Ok(None)` at once
-    /// if the configured pause is 0. Cancelling the wait gives up the position in the queue.
+    /// Waits for the permit of an address. `node` is the node number that holds the lease of the visit. Returns
+    /// `Ok(None)` at once if the configured pause is 0. A cancelled wait loses its position in the queue.
     pub(crate) async fn enter(
         &self,
         address: IpAddr,
@@ -178,15 +179,15 @@ impl AddressGates {
         Ok(Some(Permit { gate, used: true }))
     }
 
-    /// Gives gates that are not used any more to the other nodes.
+    /// Gives idle gates back, so that other nodes can claim them.
     pub(crate) async fn give_idle_back(&self) {
         let Some(owners) = &self.owners else { return };
         let idle = self.idle_gates();
         if idle.is_empty() {
             return;
         }
-        // The gates are locked until the frontier has stored the change, so that a request that comes meanwhile claims its
-        // gate after that.
+        // The gates stay locked until the frontier has stored the change. A request that arrives meanwhile claims its
+        // gate afterwards.
         let mut gates = Vec::with_capacity(idle.len());
         let mut addresses = Vec::with_capacity(idle.len());
         for (address, mut gate) in idle {
@@ -211,7 +212,7 @@ impl AddressGates {
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
         let unused = table.by_address.iter().filter_map(|(address, gate)| {
-            // Nobody holds or awaits it.
+            // With one reference, no visit holds the gate or waits for it.
             let gate = (Arc::strong_count(gate) == 1).then(|| Arc::clone(gate))?;
             let gate = gate.try_lock_owned().ok()?;
             let idle_for = gate.last_use()?.elapsed();
@@ -229,7 +230,7 @@ impl AddressGates {
         if table.by_address.len() >= table.sweep_at {
             let pause = self.pause;
             table.by_address.retain(|_, gate| {
-                // Keep gates that are held or awaited, that this node owns, or whose pause is not over.
+                // Keep a gate if a visit holds it or waits for it, if this node owns it, or if its pause is not over.
                 Arc::strong_count(gate) > 1
                     || gate.try_lock().map_or(true, |gate| {
                         gate.owner != 0 || gate.last_use().is_some_and(|end| end.elapsed() < pause)
@@ -247,7 +248,7 @@ impl AddressGates {
 }
 
 impl GateOwners {
-    /// Claims a gate for a visit. While the frontier is away, this waits.
+    /// Claims a gate for a visit. Waits while the frontier is away.
     async fn claim(&self, address: IpAddr, node: u64, gate: &mut Gate) -> Result<(), NoPermit> {
         let now = self.clock.now();
         let claim = self

@@ -5,7 +5,8 @@ use std::time::Duration;
 use crate::config::{CrawlOptions, UtcOffset};
 
 /// The pause after a response from a site with this Crawl-delay. `took`: duration of the response. `now`: unix
-/// milliseconds. If `crawl.pause` is 0 outside of busy hours, the pause is the Crawl-delay, and `took` is ignored.
+/// milliseconds. If neither `crawl.pause` nor, in busy hours, `crawl.busy_pause` is set, the pause is the Crawl-delay,
+/// and `took` is ignored.
 pub(crate) fn pause_after(
     crawl: &CrawlOptions,
     host: &str,
@@ -23,7 +24,7 @@ pub(crate) fn pause_after(
     pause.max(crawl_delay).max(adaptive)
 }
 
-/// `crawl.pause`, or `crawl.busy_pause` if that is longer and it is a busy hour at the host.
+/// `crawl.pause`. In the busy hours of the host, `crawl.busy_pause` if that is longer.
 fn min_pause(crawl: &CrawlOptions, host: &str, now: i64) -> Duration {
     match crawl.busy_hours {
         Some(hours) if hours.include(now, offset_of(crawl, host)) => {
@@ -33,7 +34,7 @@ fn min_pause(crawl: &CrawlOptions, host: &str, now: i64) -> Duration {
     }
 }
 
-/// The time zone of a host: the entry of the longest domain that the host is, or is below.
+/// The time zone of a host. The entry for the host itself is used, otherwise the entry for the longest domain above it.
 fn offset_of(crawl: &CrawlOptions, host: &str) -> UtcOffset {
     let mut domain = host;
     loop {

@@ -1,9 +1,10 @@
-//! The fence of a node in a crawl of many machines ([`Fence`]): after its deadline a node sends no request, because other
-//! nodes may be given its sites.
+//! The fence of a node in a crawl on many machines ([`Fence`]). After its deadline a node sends no request, because
+//! other nodes may get its sites.
 //!
-//! Every request passes the fence directly before it is sent. At the deadline, requests that are under way are broken off,
-//! so that none is still answered when another node visits the site. When the node is renewed in time, its visits go on.
-//! If it was declared dead meanwhile, it has a new number, and the visits of the old number end.
+//! Every request passes the fence directly before it is sent. At the deadline, requests that are under way are broken
+//! off, so that no response is still arriving when another node visits the site. If the node renews its deadline before
+//! it is declared dead, its visits go on. If the node was declared dead meanwhile, it gets a new number, and the visits
+//! of the old number end.
 //!
 //! A crawl on one machine has no fence.
 
@@ -21,7 +22,7 @@ use crate::fault_injection::{self, FaultPoint};
 pub(crate) struct RequestFence(Arc<Fence>);
 
 impl RequestFence {
-    /// Begins to guard this process. `tasks` gets a task that closes the fence after each deadline.
+    /// Starts the fence of this process. Adds a task to `tasks` that closes the fence after each deadline.
     pub(crate) fn start(fence: Arc<Fence>, tasks: &mut JoinSet<()>) -> io::Result<Option<Self>> {
         if fault_injection::is_off(FaultPoint::Fence) {
             return Ok(None);
@@ -31,8 +32,8 @@ impl RequestFence {
         Ok(Some(Self(fence)))
     }
 
-    /// Sends a request of a visit whose lease is held by this node number: waits until the fence is open, and breaks the
-    /// request off at the deadline.
+    /// Waits until the fence is open, and sends the request. Breaks the request off at the deadline. `node` is the node
+    /// number that holds the lease of the visit.
     pub(crate) async fn send<T>(
         &self,
         node: u64,
@@ -44,7 +45,7 @@ impl RequestFence {
             match fence.enter(node) {
                 Ok(pass) => break pass,
                 Err(term) if term.node != node => return Err(Unsent::LeaseLost),
-                // The sender lives as long as the fence.
+                // This error does not occur, because the fence holds the sender.
                 Err(_) => changes.changed().await.map_err(|_| Unsent::LeaseLost)?,
             }
         };
@@ -67,7 +68,7 @@ impl RequestFence {
     }
 }
 
-/// After each deadline, waits until no request is under way, and lets the process live on.
+/// After each deadline, waits until no request is under way. Then clears the timer that would end the process.
 async fn close_after_deadlines(fence: Arc<Fence>) {
     let mut changes = fence.watch();
     loop {
@@ -82,7 +83,7 @@ async fn close_after_deadlines(fence: Arc<Fence>) {
                 continue;
             }
             Ok(true) => {}
-            // The timer ends the process, which is safe.
+            // The timer then ends the process, which is safe.
             Err(error) => tracing::error!(%error, "the timer of the fence cannot be cleared"),
         }
         if changes.changed().await.is_err() {

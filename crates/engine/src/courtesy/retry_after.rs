@@ -1,4 +1,4 @@
-//! `Retry-After` (RFC 9110, 10.2.3): reads the header, and defines how it is obeyed.
+//! Reads the header `Retry-After` (RFC 9110, 10.2.3), and defines how it is obeyed.
 //!
 //! The header applies to the whole site. A verdict with a [`BackOff`] ends the visit and releases the site until the
 //! given time. `SiteFacts::retry_after` stores the time, so that no visit of the site begins earlier.
@@ -8,7 +8,7 @@ use std::time::Duration;
 use aranha_fetch::FetchResponse;
 use aranha_frontier::Outcome;
 
-/// The longest `Retry-After` that is obeyed. Longer ones are shortened to it.
+/// The longest `Retry-After` that is obeyed. A longer time is reduced to this.
 const MAX_RETRY_AFTER: Duration = Duration::from_hours(7 * 24);
 
 /// A time before which no request is sent to a site.
@@ -18,7 +18,7 @@ pub(crate) struct BackOff {
     pub(crate) until: i64,
     /// Whether the server requested the back-off, by `Retry-After` or 429. Such a back-off is stored with the site.
     pub(crate) is_requested: bool,
-    /// Whether this back-off can prolong an earlier one, that is, whether it also applies if the visit is already ending.
+    /// Whether this back-off also applies if the visit is already ending, so that it can prolong an earlier back-off.
     pub(crate) extends: bool,
 }
 
@@ -47,8 +47,8 @@ impl BackOff {
         }
     }
 
-    /// The back-off after a request (for a page, robots.txt or a probe) for which no retry is planned. `None` unless the status is
-    /// 4xx or 5xx and the server sent `Retry-After`.
+    /// The back-off after a request (for a page, robots.txt or a probe) that will not be retried. `None` unless the
+    /// status is 4xx or 5xx and the server sent `Retry-After`.
     pub(crate) fn requested(
         outcome: Outcome,
         retry_after: Option<Duration>,

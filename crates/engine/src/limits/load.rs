@@ -1,8 +1,8 @@
 //! The load manager (N13; Chakrabarti 2.3.8, figure 2.4): keeps the crawl within the limits in `[load]`.
 //!
-//! `max_requests` limits the active requests exactly. The other limits (latency, error rate, processor) are enforced by
-//! changing the number of active requests once a second: 20% fewer while a limit is exceeded, 5% more otherwise,
-//! similar to the congestion window of TCP. The download rate is limited in the fetch crate.
+//! `max_requests` limits the active requests exactly. For the other limits (latency, error rate, processor), the number
+//! of allowed requests is changed once per second. It falls by 20% while a limit is exceeded, and rises by 5%
+//! otherwise, similar to the congestion window of TCP. The download rate is limited in the fetch crate.
 //!
 //! If no limit is configured, nothing is measured and no request waits.
 
@@ -21,11 +21,11 @@ const ADJUST_INTERVAL: Duration = Duration::from_secs(1);
 /// Maximum number of active requests if `max_requests` is not set.
 const MAX_REQUESTS: usize = 1 << 20;
 
-/// Limits on the load of this machine and its network; each is a value or `"none"`.
+/// Limits on the load of this machine and its network. Each limit is a value or `"none"`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Caps {
-    /// Maximum number of active requests, over all sites.
+    /// Maximum number of active requests to all sites together.
     #[serde(with = "limit::count")]
     pub max_requests: Option<u64>,
     /// Maximum processor use of this process, in percent of all processors.
@@ -109,7 +109,7 @@ impl LoadManager {
             };
             let active = allowed.saturating_sub(gate.available_permits());
             let wanted = if self.exceeded(&sample, processor.percent()) {
-                // The reduction starts from the number of active requests, because taking away unused permits would
+                // The reduction starts from the number of active requests, because the removal of unused permits would
                 // have no effect.
                 (active.min(allowed) * 4 / 5).max(1)
             } else {
@@ -214,7 +214,7 @@ mod tests {
         }));
         let counters = Arc::new(LiveCounters::default());
         let adjuster = tokio::spawn(load.clone().adjust(counters.clone()));
-        // A response takes 5 ms per active request, so more than 40 active requests exceed `max_latency`.
+        // A response takes 5 ms for each active request, so more than 40 active requests exceed `max_latency`.
         let now = Arc::new(AtomicUsize::new(0));
         let mut tasks = tokio::task::JoinSet::new();
         for _ in 0..100 {

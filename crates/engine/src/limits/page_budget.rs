@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use tokio::sync::Notify;
 
-/// Counts the pages that may still be requested and the pages that were received.
+/// Counts how many pages can still be reserved and how many were received.
 #[derive(Debug)]
 pub(crate) struct PageBudget {
     limit: Option<u64>,
@@ -23,7 +23,8 @@ impl PageBudget {
         }
     }
 
-    /// Reserves one page. Returns false if no page is left: each was received or is reserved by an active fetch.
+    /// Reserves one page. Returns false if none is left, because every page up to the limit was received or is reserved
+    /// by an active fetch.
     pub(crate) fn take(&self) -> bool {
         let one = |left: u64| left.checked_sub(1);
         self.limit.is_none() || self.left.fetch_update(Relaxed, Relaxed, one).is_ok()
@@ -37,8 +38,8 @@ impl PageBudget {
         }
     }
 
-    /// Waits until a fetch returns its reservation; returns at once if one was returned while no visit waited. Another
-    /// visit may reserve the page before the caller does.
+    /// Waits until a fetch returns its reservation. Does not wait if a reservation was returned while no visit waited.
+    /// Another visit may reserve the page before the caller does.
     pub(crate) async fn freed(&self) {
         self.freed.notified().await;
     }

@@ -22,7 +22,7 @@ impl SizeLimit {
         self.limit.is_some()
     }
 
-    /// Counts the bytes of a record; true if the limit is reached.
+    /// Counts the bytes of a record. Returns true if the limit is reached.
     pub(crate) fn count(&self, bytes: u64) -> bool {
         let written = self.written.fetch_add(bytes, Relaxed) + bytes;
         self.limit.is_some_and(|limit| written >= limit)

@@ -1,4 +1,5 @@
-//! The base URLs of a page's links: of the page itself, and for strings in a script, of the page that loads the script.
+//! The base URLs of a page's links. Most links are relative to the page itself. Strings in a script are relative to the
+//! page that loads the script.
 
 use aranha_frontier::Pending;
 use aranha_page::{Link, LinkKind, Page};
@@ -16,12 +17,12 @@ pub(super) struct Bases {
 /// The page or script that loads a script.
 struct Loader {
     base: Base,
-    /// If a script loads the script, the folder of the page is not known.
+    /// Whether a script loads the script. Then the folder of the page is not known.
     is_script: bool,
 }
 
 impl Bases {
-    /// `from` is the entry of the page in the queue, `url` its URL.
+    /// `from` is the entry of the page in the queue, and `url` is the URL of the page.
     pub(super) fn new(context: &Context, page: &Page, from: &Pending, url: &CanonUrl) -> Self {
         let loader = page.media_type.is_script().then(|| {
             let url = context.policy.requisites.canon(&from.via).ok()?;
@@ -42,7 +43,7 @@ impl Bases {
         self.loader.is_none() || link.kind != LinkKind::ScriptFile
     }
 
-    /// The base of a link. `None` if it is relative to a folder that is not known.
+    /// The base of a link. `None` if the link is relative to a folder that is not known.
     pub(super) fn of(&self, link: &Link) -> Option<&Base> {
         match &self.loader {
             Some(loader) if !self.is_own(link) => {
@@ -54,10 +55,10 @@ impl Bases {
     }
 }
 
-/// The URL of the page, or the one in its `base` element.
+/// The URL of the page, or the URL in its `base` element.
 fn own_base(url: &CanonUrl, page: &Page) -> Base {
     let mut own = Base::of(url);
-    // In sitemaps and feeds, which are XML, queries are always in UTF-8.
+    // Sitemaps and feeds are XML, where queries are always in UTF-8.
     if page.media_type.is_html() {
         own = own.with_charset(page.charset);
     }

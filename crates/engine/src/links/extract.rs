@@ -1,4 +1,5 @@
-//! Extracts the links of a page: canonicalises them, drops those out of scope, and separates links to other sites.
+//! Extracts the links of a page: canonicalises them, drops links that are out of scope, and separates links to other
+//! sites.
 
 use aranha_frontier::{Hop, Pending};
 use aranha_page::{Link, LinkKind, Page};
@@ -11,14 +12,14 @@ use super::{PageLinks, link_depth, outside_link};
 use crate::node::Context;
 use crate::scope::judge_hop;
 
-/// Maximum number of host names on one page whose look-up is started before their sites are visited. A page can name
-/// thousands of hosts.
+/// Maximum number of host names on one page that are looked up in advance, before their sites are visited. A page can
+/// name thousands of hosts.
 const MAX_PREFETCHES: u32 = 16;
-/// Maximum number of entries of a sitemap index that may list the sites that the index may list.
+/// A sitemap index may list other sites. Up to this number of its entries may list these sites too.
 const MAX_INDEX_ENTRIES: u32 = 1000;
 
-/// Extracts the links of `page`. `from` is the entry of the page in the queue, `url` its URL, `lease` the lease of the
-/// visit; `None` if the page is read from the archive.
+/// Extracts the links of `page`. `from` is the entry of the page in the queue, and `url` is its URL. `lease` is the
+/// lease of the visit, or `None` if the page is read from the archive.
 pub(crate) fn extract(
     context: &Context,
     lease: Option<u64>,
@@ -62,8 +63,9 @@ pub(crate) fn extract(
                 }
             }
         }
-        // A link with a date of change is not looked up in the link cache: the visit needs the date even if it knows
-        // the page. The cache knows links by their own base and by the canonical form of links to pages.
+        // A link with a date of change is not looked up in the link cache, because the visit needs the date even if it
+        // knows the page. The cache is also not used for a link with another base than the page, and for a requisite
+        // with a query, because their targets depend on more than the id of a link.
         let is_requisite = hop.embeds() > 0 && scope.takes_requisites();
         let is_plain = bases.is_own(link) && !(is_requisite && link.href.contains('?'));
         let id = match (modified, lease) {
@@ -124,8 +126,8 @@ pub(crate) fn extract(
     links
 }
 
-/// The rules for the links of a sitemap: entries of another site are followed only if the robots.txt of that site names
-/// the sitemap, or an index that lists the sitemap.
+/// The rules for the links of a sitemap. An entry of another site is followed only if the robots.txt of that site names
+/// the sitemap or an index that lists the sitemap.
 struct SitemapLinks {
     /// The other sites that the sitemap may list.
     granted: Vec<SiteKey>,
@@ -149,7 +151,7 @@ impl SitemapLinks {
         self.granted.contains(&site)
     }
 
-    /// Adds an entry of the sitemap's own site. It may be a sitemap as well, which then has the same grants.
+    /// Counts an entry of the sitemap's own site. The entry may itself be a sitemap, so it gets the same grants.
     fn add_entry(&mut self, context: &Context, entry: PageKey) {
         self.entries += 1;
         if !self.granted.is_empty() && self.entries <= MAX_INDEX_ENTRIES {
@@ -158,13 +160,13 @@ impl SitemapLinks {
     }
 }
 
-/// Whether a page was fetched only because a page in scope loads it. The files that it loads are fetched, but its links are
-/// not followed.
+/// Whether this page was fetched only because a page in scope loads it. Then the files that it loads are fetched, but
+/// its links are not followed.
 fn is_outside_requisite(scope: &Scope, url: &CanonUrl, from: &Pending) -> bool {
     scope.takes_requisites() && from.hop.embeds() > 0 && !scope.judge(url, from.depth).inside
 }
 
-/// The icon that browsers load with a page that names none (WHATWG HTML, 4.6.7.8). Framed pages have no icon.
+/// The icon that browsers load if a page names no icon (WHATWG HTML, 4.6.7.8). Framed pages have no icon.
 fn implied_icon(scope: &Scope, page: &Page, from: &Pending, url: &CanonUrl) -> Option<Link> {
     let is_shown = page.media_type.is_html() && from.hop.embeds() == 0;
     (scope.takes_requisites() && is_shown && !page.has_icon).then(|| Link {

@@ -1,9 +1,9 @@
-//! The link cache recognises links that the visit has seen on an earlier page. Most links of a page are of this kind.
+//! The link cache recognises links that the visit has seen on an earlier page. Most links of a page were seen before.
 //!
 //! A recognised link needs no canonicalisation and no scope check, because its target is known. One table of fixed size
-//! serves all visits. A new entry overwrites an old one; a link that is no longer in the table is processed like a new
-//! one. The id of a link depends on the lease. If a lease is lost, pages that were admitted under it are perhaps never
-//! checked in, so later visits must not find the entries of that lease.
+//! serves all visits. New entries overwrite old ones. A link that is no longer in the table is processed like a new
+//! link. The id of a link depends on the lease, so that later visits do not find entries of a lost lease. The pages
+//! that were admitted under such a lease may never have been checked in.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -18,16 +18,16 @@ pub(crate) struct LinkCache {
     slots: Box<[Slot]>,
 }
 
-/// An entry: the key of a link's target, and the XOR of that key and the link's id. If a reader sees halves of two
-/// entries, because another thread is writing, it computes a wrong id and finds nothing. So no lock is needed.
+/// An entry: the key of a link's target, and the XOR of that key and the id of the link. While another thread writes, a
+/// reader may see halves of two entries. Then the reader computes a wrong id and finds nothing. So no lock is needed.
 #[derive(Default)]
 struct Slot {
     key: AtomicU64,
     id_xor_key: AtomicU64,
 }
 
-/// Identifies a link within a lease: a hash of the lease, of the part of the base URL that its target depends on, and
-/// of the href.
+/// Identifies a link within a lease. The id is a hash of three things: the lease, the part of the base URL on which the
+/// target of the link depends, and the href.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct LinkId(u64);
 
@@ -45,7 +45,7 @@ impl LinkCache {
         (slot.id_xor_key.load(Relaxed) ^ key == id.0).then_some(PathKey(key))
     }
 
-    /// Remembers a link whose target the visit knows now.
+    /// Remembers a link whose target the visit now knows.
     pub(crate) fn insert(&self, id: LinkId, key: PathKey) {
         let slot = self.slot(id);
         slot.key.store(key.0, Relaxed);
@@ -74,12 +74,12 @@ impl<'a> LinkIds<'a> {
         }
     }
 
-    /// The id of a link; the fragment of `href` is ignored. `None` if the target may depend on more than the origin and
-    /// the directory of the page.
+    /// The id of a link. The fragment of `href` is ignored. `None` if the target may depend on more than the origin and
+    /// the directory of the base URL.
     pub(crate) fn of(&mut self, href: &str) -> Option<LinkId> {
         let (href, colon) = before_fragment(href);
         let part = self.base.part(href, colon)?;
-        // Every part is a prefix of the base, so parts of equal length are equal.
+        // Every part is a prefix of the base URL, so parts of equal length are equal.
         let seed = match self.last {
             Some((length, seed)) if length == part.len() => seed,
             _ => xxh3_64_with_seed(part.as_bytes(), self.lease),

@@ -1,8 +1,9 @@
 //! Links of pages, separated into links within the site and links to other sites.
 //!
-//! `extract.rs` reads the links of a page, `bases.rs` finds the URLs that they are relative to, `redirect.rs` the target of a redirect, which is a link as well (N11).
-//! `rejected_links.rs` counts links that are not followed. `link_cache.rs` recognises links that the visit has seen on an earlier page. `sitemap_grants.rs` knows which sites a
-//! sitemap may list.
+//! `extract.rs` reads the links of a page, and `bases.rs` finds the URLs to which they are relative. `redirect.rs`
+//! finds the target of a redirect, which is treated like a link (N11). `rejected_links.rs` counts links that are not
+//! followed. `link_cache.rs` recognises links that the visit has seen on an earlier page. `sitemap_grants.rs` knows
+//! which sites a sitemap may list.
 
 mod bases;
 mod extract;
@@ -28,8 +29,8 @@ pub(crate) struct PageLinks {
     pub(crate) outside: Vec<Outside>,
 }
 
-/// Depth of a link's target, in links from a seed. The first redirect of a chain does not add to the depth; each
-/// further one does.
+/// Depth of a link's target, in links from a seed. The first redirect of a chain does not add to the depth. Each
+/// further redirect does.
 pub(crate) fn link_depth(from: &Pending, hop: Hop) -> u16 {
     if hop.is_redirect() && !from.hop.is_redirect() {
         from.depth
@@ -60,7 +61,7 @@ pub(crate) fn linked_page(
     }
 }
 
-/// A link to another site, for that site's inbox.
+/// A link to another site, as that site's inbox stores it.
 pub(crate) fn outside_link(url: &CanonUrl, from: &Pending, hop: Hop, via: &CanonUrl) -> Outside {
     Outside::of(url, link_depth(from, hop), hop, via.as_str())
 }

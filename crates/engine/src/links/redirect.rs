@@ -10,12 +10,13 @@ use crate::node::CrawlPolicy;
 #[derive(Clone, Debug)]
 pub(crate) struct RedirectTarget {
     pub(crate) target: CanonUrl,
-    /// The path as the server wrote it. If the redirect leads to the page itself, this path is requested, because the
-    /// canonical path could give the same redirect again.
+    /// The path as the server wrote it. It is requested if the canonical target is the redirected page itself, because
+    /// the canonical path would only lead to the same redirect again.
     pub(crate) literal_path: String,
 }
 
-/// Reads `Location`. `hop` led to the page. The error says why there is no usable target; it is empty when the header is missing.
+/// Reads `Location`. `hop` led to the page that redirects. The error says why there is no usable target. It is empty if
+/// the header is missing.
 pub(crate) fn redirect_target(
     policy: &CrawlPolicy,
     url: &CanonUrl,

@@ -18,7 +18,7 @@ pub(super) struct RejectedLinks {
 }
 
 impl RejectedLinks {
-    /// Counts a link that is not a URL that can be crawled.
+    /// Counts a link that is rejected because it cannot be made a canonical URL.
     pub(super) fn add_rejected(&mut self, reason: &Rejected) {
         *match reason {
             Rejected::Scheme(_) => &mut self.other_scheme,

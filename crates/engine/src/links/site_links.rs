@@ -14,12 +14,12 @@ pub(crate) struct SiteLink {
     pub(crate) modified: Option<i64>,
     /// Id of the link in the link cache.
     pub(crate) id: Option<LinkId>,
-    /// End of its path in [`SiteLinks::paths`].
+    /// End of the link's path in [`SiteLinks::paths`].
     path_end: usize,
 }
 
-/// A page's links to pages of its site. The path of a link is copied out of the common string only if the target is
-/// new, because most targets are known.
+/// A page's links to pages of its site. Most targets are known, so the path of a link is copied out of the common
+/// string only if the target is new.
 #[derive(Default)]
 pub(crate) struct SiteLinks {
     paths: String,

@@ -1,9 +1,9 @@
-//! Which sites a sitemap may list, besides its own: those whose robots.txt names it (sitemaps.org, "Sitemaps & Cross
-//! Submits"). Other entries of a sitemap for other sites are ignored. Otherwise one file could send the crawl to
-//! thousands of foreign hosts.
+//! The sites that a sitemap may list besides its own. These are the sites whose robots.txt names the sitemap
+//! (sitemaps.org, "Sitemaps & Cross Submits"). Entries for any other site are ignored. Otherwise one file could send
+//! the crawl to thousands of foreign hosts.
 //!
-//! A visit reads robots.txt and adds a grant before the sitemap is fetched. The grants are in memory only, because every
-//! visit adds the grants of its site again.
+//! A grant allows a sitemap to list a site. A visit reads robots.txt and adds grants before the sitemaps are fetched.
+//! The grants are in memory only, because every visit adds the grants of its site again.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -20,7 +20,8 @@ const MAX_SITES: usize = 1024;
 pub(crate) struct SitemapGrants(Mutex<HashMap<PageKey, Vec<SiteKey>>>);
 
 impl SitemapGrants {
-    /// Allows a sitemap to list the pages of `sites`. Returns true if this is new for one of them.
+    /// Allows a sitemap to list the pages of `sites`. Returns true if the sitemap was not allowed to list one of these
+    /// sites before.
     pub(crate) fn add(&self, sitemap: PageKey, sites: &[SiteKey]) -> bool {
         let mut grants = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if grants.len() >= MAX_SITEMAPS && !grants.contains_key(&sitemap) {

@@ -49,16 +49,16 @@ pub(crate) struct Context {
 pub(crate) struct CrawlPolicy {
     pub(crate) config: Config,
     pub(crate) canon: Canonicaliser,
-    /// Canonicaliser that keeps index files, session identifiers and listing options in URLs. Used for a redirect whose
-    /// target has the same canonical URL as the page, so that the target is requested as written.
+    /// Canonicaliser that keeps index files, session identifiers and listing options in URLs. If a redirect leads to
+    /// the canonical URL of its own page, this makes the URL that is requested as written.
     pub(crate) literal: Canonicaliser,
-    /// Canonicaliser for files that pages load: it keeps tracking parameters.
+    /// Canonicaliser for files that pages load. It keeps tracking parameters.
     pub(crate) requisites: Canonicaliser,
     /// The revisit policy.
     pub(crate) schedule: Schedule,
     /// The intervals that the user has set for sites.
     pub(crate) paces: HashMap<SiteKey, Pace>,
-    /// The filter that responses must match in order to be stored; `None` if all are stored.
+    /// The filter for the responses that are stored; `None` if all responses are stored.
     pub(crate) keep: Option<Filter>,
 }
 
@@ -68,9 +68,10 @@ impl CrawlPolicy {
         self.paces.get(&site).copied().unwrap_or_default()
     }
 
-    /// The canonicaliser for the target to which a page redirects. `hop` led to the page. The target of a file or of a seed
-    /// keeps its tracking parameters, because a browser that replays it requests the URL with them. Other pages lose
-    /// them, because a site may redirect a thousand links to one page with different parameters.
+    /// The canonicaliser for the target of a redirect. `hop` led to the page that redirects. With `page.assets`, if
+    /// this page is a requisite or a seed, the target keeps its tracking parameters, because a browser that replays the
+    /// redirect requests the URL with them. Otherwise the target loses them, because a site may redirect a thousand
+    /// links to the same page with different parameters.
     pub(crate) fn redirect_canon(&self, hop: Hop) -> &Canonicaliser {
         if self.config.page.assets && (hop.embeds() > 0 || hop == Hop::Seed) {
             &self.requisites
@@ -94,7 +95,7 @@ pub(crate) struct Storage {
     pub(crate) archive: Archive,
     pub(crate) submissions: Submissions,
     pub(super) committing: Arc<AtomicBool>,
-    /// Whether other nodes have archives too, in their own folders.
+    /// Whether other nodes have archives of their own, in other folders.
     pub(crate) is_node: bool,
 }
 
@@ -105,8 +106,8 @@ impl Storage {
     }
 }
 
-/// Observations that concern more than one site: wildcard domains, each site's share of the requests, the hosts that
-/// each site brought in, recently seen links, sitemaps for other sites.
+/// Observations that concern more than one site: wildcard domains, each site's share of the requests, the hosts to
+/// which each site linked first, recently seen links, and the sites that sitemaps may list.
 pub(crate) struct Watchers {
     pub(crate) wildcard_domains: WildcardDomains,
     pub(crate) tld_wildcards: TldWildcards,
@@ -179,7 +180,7 @@ impl Context {
 }
 
 impl Control {
-    /// Whether due sites wait because `crawl.sites` visits are active.
+    /// Whether due sites wait because `crawl.sites` visits are active or because this node is draining.
     pub(crate) fn others_wait(&self) -> bool {
         self.others_wait.load(Relaxed)
     }

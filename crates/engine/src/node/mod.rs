@@ -54,7 +54,7 @@ pub(crate) use self::context::{Context, CrawlPolicy};
 pub use self::error::EngineError;
 pub use self::sharing::Role;
 
-/// Minimum time from one check-out to the next. It limits how often the frontier is asked for sites.
+/// Minimum time from one check-out to the next, so that the frontier is not asked for sites too often.
 const MIN_POLL: Duration = Duration::from_millis(20);
 /// Maximum number of leases in one check-out. A lease takes more memory than the visit that is created from it.
 const MAX_LEASES: usize = 256;
@@ -93,9 +93,9 @@ pub struct Node {
     uploads: Option<PathBuf>,
     /// `None` in a simulation, whose archive stores nothing.
     reread: Option<Reread>,
-    /// Time between two reads of the black list and the signals. It also limits the time between two check-outs.
+    /// Time between two reads of the black list and the signals. It is also the maximum time between two check-outs.
     reload_interval: Duration,
-    /// `None` if the frontier is of one machine.
+    /// `None` if the frontier is not shared with other nodes.
     sharing: Option<Sharing>,
     role: Role,
     repairs: Repairs,
@@ -106,7 +106,8 @@ pub struct Node {
 
 impl Node {
     /// Opens everything that a crawl needs, and repairs the archive after a crash. The open `frontier` holds the lock
-    /// on the collection. `resumed`: an earlier crawl worked on the collection. Must be called within a tokio runtime.
+    /// on the collection. `resumed`: whether an earlier crawl worked on the collection. Must be called within a tokio
+    /// runtime.
     pub fn open(
         collection: &Collection,
         config: Config,
@@ -139,7 +140,8 @@ impl Node {
         Arc::clone(&self.context.reports.counters)
     }
 
-    /// Returns a function that reads the current totals of the collection, also while [`Node::run`] is active.
+    /// Returns a function that reads the current totals of the collection. It can be called while [`Node::run`] is
+    /// active.
     pub fn status(&self) -> impl AsyncFn() -> Result<Status, FrontierError> + use<> {
         let (frontier, clock) = (self.frontier.clone(), self.context.control.clock);
         async move || {
@@ -207,7 +209,7 @@ impl Node {
         let robots_ignored_on = context.config().crawl.robots_ignored_on();
         // The census is only an estimate, so an error while saving it is ignored.
         let _ = census::save(&context.policy.schedule, context.config(), &census);
-        // The same holds for the DNS cache.
+        // An error while saving the DNS cache is ignored too, because the file only avoids queries.
         if let Some(path) = dns_cache {
             let _ = dns_cache::save(&context.network.web, &path);
         }
@@ -280,7 +282,7 @@ impl Node {
             self.set_common_horizon(i64::MAX).await?;
         }
         if leads && !continuous {
-            // Pages that become due during this crawl wait for the next crawl. Otherwise this crawl might never end.
+            // Revisits that become due during this crawl wait for the next crawl. Otherwise this crawl might never end.
             let now = context.now();
             if self.sharing.is_some() {
                 self.set_common_horizon(now).await?;
@@ -330,7 +332,7 @@ impl Node {
                     };
                     let (next, leased) = match frontier.status(now) {
                         Ok(status) => (status.next_due, status.sites.leased),
-                        // The leases that were just given must not be lost.
+                        // Do not return an error here, because the leases from the check-out would be lost.
                         Err(error) if error.class() == ErrorClass::MayPass => (Some(now), 0),
                         Err(error) => return Err(error),
                     };
@@ -371,7 +373,7 @@ impl Node {
         }
     }
 
-    /// Takes in what other nodes and commands have changed, reads the black list and the signals, and saves the census.
+    /// Reads what other nodes and commands have changed, the black list and the signals. Saves the census.
     async fn reload(&self) -> Result<(), FrontierError> {
         self.take_in_news().await?;
         match self
@@ -397,8 +399,8 @@ impl Node {
         self.take_in_signals().await
     }
 
-    /// Whether a crawl that has no active visits is over. `next`: the time at which the next site is due. `leased`: the number
-    /// of sites that are being visited, which is 0 here unless there are other nodes.
+    /// Whether the crawl is over. Called when this node has no active visits. `next`: the time at which the next site
+    /// is due. `leased`: the number of sites that other nodes are visiting.
     fn is_over(&self, next: Option<i64>, leased: u64) -> bool {
         let crawl = &self.context.config().crawl;
         let waits = match self.role {
@@ -412,9 +414,9 @@ impl Node {
         next.is_none_or(|due| due - self.context.now() > idle_wait)
     }
 
-    /// Waits until the next check-out is worthwhile: a visit has ended, a commit has made sites due, the next site is
-    /// due at `next`, or `reload_interval` has passed. Waits at least [`MIN_POLL`] unless the crawl stops.
-    /// `others_wait`: all slots are taken, so sites that become due do not end the wait.
+    /// Waits for the next check-out: until a visit has ended, a commit has made sites due, the time `next` has come
+    /// (when the next site is due), or `reload_interval` has passed. Waits at least [`MIN_POLL`] unless the crawl
+    /// stops. `others_wait`: due sites already wait for a slot, so sites that become due do not end the wait.
     async fn wait(
         &self,
         visits: &mut Visits,

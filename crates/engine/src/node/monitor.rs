@@ -1,4 +1,5 @@
-//! What a node writes about itself once per second: `logs/progress.json`, and notices about the system clock.
+//! Reports about a running crawl, made once per second: the file `logs/progress.json`, and notices about the system
+//! clock.
 
 use std::path::PathBuf;
 
@@ -15,8 +16,8 @@ struct Observed {
 }
 
 impl Monitor {
-    /// Writes the first state, and sends a notice if the clock is behind an earlier crawl. `path`: the file, `None` in a
-    /// simulation.
+    /// Writes the first state. Sends a notice if the clock is behind the time of an earlier crawl. `path`: the file, or
+    /// `None` in a simulation.
     pub(super) fn start(path: Option<PathBuf>, context: &Context) -> Self {
         let Some(path) = path else { return Self(None) };
         let progress = ProgressFile::start(path, context.now());

@@ -199,8 +199,8 @@ impl Node {
     }
 }
 
-/// Sends the check-ins that an earlier process of this collection has left in its spool. `None` if the frontier is that of
-/// one machine, which is never away.
+/// Opens the spool, and sends the check-ins that an earlier process of this collection has left in it. Returns `None`
+/// if the frontier is that of one machine, because such a frontier is never away.
 fn waiting_groups(
     collection: &Collection,
     frontier: &mut dyn Frontier,

@@ -1,7 +1,8 @@
-//! Problem sites (M6; Viuva Negra 5.2): a visit that was ended by a fault costs its site, not the crawl.
+//! Problem sites (M6; Viuva Negra 5.2): if a fault ends a visit, the site waits, and the crawl goes on.
 //!
-//! The site of a failed visit is put last. When a crawl has nothing else to do, each problem site gets one more visit,
-//! also those of earlier crawls: the fault may have been temporary, or this version may have mended it.
+//! The site of a failed visit waits until all other sites are visited. When the crawl has nothing else to do, each
+//! problem site gets one more visit, even if the fault occurred in an earlier crawl. The fault may have been temporary,
+//! or this version of aranha may have corrected it.
 
 use std::collections::HashSet;
 
@@ -16,14 +17,14 @@ use crate::status::tally::add;
 /// Time until a problem site is visited again if no crawl visits it earlier, in milliseconds: one day.
 const PROBLEM_WAIT_MS: i64 = 24 * 3600 * 1000;
 
-/// Time from the due time of a problem site to its check-out, at most, in milliseconds.
+/// Maximum time from the due time of a problem site to its check-out, in milliseconds.
 const MAX_CHECK_OUT_DELAY_MS: i64 = 1000;
 
-/// The second visits of problem sites in this crawl.
+/// The problem sites that this crawl has visited, or is about to visit, a second time.
 #[derive(Debug, Default)]
 pub(super) struct SecondVisits {
     sites: HashSet<SiteKey>,
-    /// The crawl does not end before this time, because problem sites become due.
+    /// The crawl does not end before this time, because problem sites become due until then.
     until: i64,
 }
 
@@ -45,8 +46,8 @@ impl Node {
         Ok(())
     }
 
-    /// Makes the problem sites due that this crawl has not visited a second time, as soon as the longest courtesy pause
-    /// since their faults is over. Returns false if there are none.
+    /// Makes problem sites due, unless this crawl has visited them a second time. They become due when the longest
+    /// courtesy pause since their faults is over. Returns false if there are no such sites.
     pub(super) async fn visit_problem_sites(
         &self,
         second: &mut SecondVisits,

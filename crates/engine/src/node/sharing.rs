@@ -1,8 +1,8 @@
 //! What a node shares with the other nodes of its crawl ([`aranha_frontier::shared`]): the black list, seeds, the horizon,
 //! and the request to drain.
 //!
-//! About once per second the node looks for news with one statement. A newer black list is copied into the folder, where the
-//! same code reads it as on one machine.
+//! About once per second the node asks the frontier for news with one SQL statement. A newer black list is copied into
+//! the folder, where it is read by the same code as in a crawl on one machine.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,20 +20,20 @@ use crate::status::speed::Speed;
 /// What this process does in a crawl of several nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Role {
-    /// It begins the crawl or continues it, and ends when the whole crawl has nothing left to do. On one machine, every
-    /// process has this role.
+    /// The process begins or continues the crawl, and ends when the whole crawl has nothing left to do. In a crawl on
+    /// one machine, the process has this role.
     #[default]
     Crawl,
-    /// It joins a crawl that another process began, and waits for work.
+    /// The process joins a crawl that another process began, and waits for sites to visit.
     Node {
-        /// Whether it ends when the whole crawl has nothing left to do.
+        /// Whether the process ends when the whole crawl has nothing left to do.
         ends_when_idle: bool,
     },
 }
 
-/// The part of a node that looks for news.
+/// The part of a node that reads news from other nodes, and sends news to them.
 pub(super) struct Sharing {
-    /// The number of the folder, which is a part of the names of its volumes.
+    /// The number of the folder. It is part of the names of the volumes in the folder.
     pub(super) folder: u32,
     report: Arc<NodeReport>,
     blacklist: SharedBlacklist,
@@ -47,12 +47,12 @@ struct SharingState {
     seen: News,
     speed: Speed,
     began: Instant,
-    /// Whether the operator knows that the settings have changed.
+    /// Whether the operator was told that the settings have changed.
     has_told_settings: bool,
 }
 
 impl Sharing {
-    /// Copies what the other nodes know into the folder. `None` for a frontier of one machine.
+    /// Copies the shared state (such as the black list) into the folder. `None` if the frontier is not shared.
     pub(super) fn start(
         frontier: &mut dyn Frontier,
         collection: &Collection,
@@ -90,7 +90,7 @@ impl Sharing {
         self.draining.load(Relaxed)
     }
 
-    /// Tells the other nodes how fast this one is. It is written with the next sign of life.
+    /// Sets the speed of this node for the report that the node writes with its next sign of life.
     pub(super) fn report(&self, context: &Context) {
         let pages = context.counters().tally().pages;
         let mut state = self.state();
@@ -105,7 +105,7 @@ impl Sharing {
 }
 
 impl Node {
-    /// Calls the part of the frontier that nodes share.
+    /// Calls the shared part of the frontier. Returns `None` if the frontier is not shared.
     async fn with_shared<T: Send + 'static>(
         &self,
         mut work: impl FnMut(&mut dyn SharedCrawl) -> Result<T, FrontierError> + Send + 'static,
@@ -115,7 +115,7 @@ impl Node {
             .await
     }
 
-    /// Sets the horizon of all nodes, if this process leads the crawl.
+    /// Sets the horizon of all nodes. Only the process with [`Role::Crawl`] calls this.
     pub(super) async fn set_common_horizon(&self, horizon: i64) -> Result<(), FrontierError> {
         let now = self.context.now();
         self.with_shared(move |shared| shared.set_horizon(now, horizon))
@@ -123,7 +123,7 @@ impl Node {
         Ok(())
     }
 
-    /// Takes in what has changed in the crawl.
+    /// Reads what other nodes and commands have changed in the crawl, and applies it.
     pub(super) async fn take_in_news(&self) -> Result<(), FrontierError> {
         let Some(sharing) = &self.sharing else {
             return Ok(());
@@ -166,8 +166,7 @@ impl Node {
         Ok(())
     }
 
-    /// Sends the entries that this node or its user has added to the black list, and copies a newer black list into the
-    /// folder.
+    /// Sends the entries that were added to the black list in this folder. Copies a newer black list into the folder.
     async fn exchange_blacklist(
         &self,
         sharing: &Sharing,

@@ -1,7 +1,7 @@
-//! The request to stop a crawl, with the reason for the stop. Every task can wait for this request.
+//! The request to stop a crawl, with its reason. Every task can wait for this request.
 //!
-//! The first reason is kept. Only a failure (full disk, error of aranha) replaces an earlier reason that is not itself
-//! a failure. After the request, visits start no further fetch. They make their last check-in, which releases their
+//! The first reason is kept, with one exception: a failure (full disk, error of aranha) replaces a reason that is not a
+//! failure. After the request, visits start no further fetch. They make their last check-in, which releases their
 //! sites.
 
 use std::fmt;
@@ -20,7 +20,8 @@ pub enum Reason {
     Interrupted,
     /// An operator asked this node to finish its visits and end (`aranha drain`).
     Drained,
-    /// The proxy rejects the login, or is no such proxy. The crawl can be resumed with another `fetch.proxy`.
+    /// The proxy rejects the login, or the server is not a proxy of the configured kind. The crawl can be resumed with
+    /// another `fetch.proxy`.
     Proxy(String),
     /// The disk is full. Checked-in pages are safe, and the crawl can be resumed.
     DiskFull(String),
@@ -50,8 +51,7 @@ impl fmt::Display for CrawlLimit {
 }
 
 impl Reason {
-    /// Whether the crawl stops because it cannot continue. The pages that it fetched last may then be missing in the
-    /// frontier.
+    /// Whether the crawl stops because it cannot continue. Then the last fetched pages may be missing in the frontier.
     fn is_failure(&self) -> bool {
         matches!(self, Self::DiskFull(_) | Self::Failed(_))
     }
@@ -77,7 +77,7 @@ pub struct Stop(Arc<Requests>);
 #[derive(Debug)]
 struct Requests {
     reason: watch::Sender<Option<Reason>>,
-    /// Whether the user has interrupted the crawl, also after another reason.
+    /// Whether the user has interrupted the crawl, even if it was already stopping for another reason.
     interrupted: watch::Sender<bool>,
 }
 
@@ -123,7 +123,7 @@ impl Stop {
         let _ = self.0.reason.subscribe().wait_for(Option::is_some).await;
     }
 
-    /// Waits until the user interrupts the crawl, also if it is already stopping for another reason. Cancel safe.
+    /// Waits until the user interrupts the crawl, even if it is already stopping for another reason. Cancel safe.
     pub async fn interrupted(&self) {
         // Like in `wait`, the channel stays open.
         let _ = self.0.interrupted.subscribe().wait_for(|now| *now).await;

@@ -1,4 +1,4 @@
-//! The end of a crawl whose volumes go to object stores: the last volumes are uploaded before the crawl ends.
+//! Uploads the last volumes to object stores before the crawl ends.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,10 +9,10 @@ use super::Context;
 use super::stop::{Reason, Stop};
 use crate::status::notice::{Notice, Notices};
 
-/// Maximum time for the parts that are being sent when the user interrupts the uploads.
+/// When the user interrupts the uploads, the parts that are being sent may take this time.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(5);
 
-/// What is needed to finish the uploads when the visits have ended.
+/// The folder, options and notices for the uploads at the end of the crawl.
 pub(super) struct Uploads {
     folder: PathBuf,
     options: Options,
@@ -28,9 +28,9 @@ impl Uploads {
         }
     }
 
-    /// Waits until all volumes are uploaded or no store takes them. A crawl that was interrupted, drained or ended by
-    /// a failure does not wait, and an interruption ends the wait; the volumes are then uploaded by the next crawl or
-    /// by `aranha ship`.
+    /// Waits until all volumes are uploaded, or until no store accepts them. If the crawl was interrupted, drained or
+    /// ended by a failure, there is no wait. If the user interrupts the crawl, the wait ends. The next crawl or `aranha
+    /// ship` then uploads the remaining volumes.
     pub(super) async fn finish(self, archive: &Archive, stop: &Stop) {
         let waits = matches!(stop.reason(), Some(Reason::Finished | Reason::Limit(_)));
         if self.options.stores.is_empty() {
@@ -47,7 +47,8 @@ impl Uploads {
             _ = &mut finish => {}
             () = stop.interrupted() => {
                 archive.stop_uploads();
-                // A store that hangs must not delay the end. The parts that it has are found by the next upload.
+                // A store that hangs must not delay the end of the crawl. The next upload finds the parts that the
+                // store already has.
                 let _ = tokio::time::timeout(SHUTDOWN_GRACE, finish).await;
             }
         }
@@ -56,7 +57,7 @@ impl Uploads {
         }
     }
 
-    /// Number of volumes that wait; `None` if there are none.
+    /// Number of volumes that wait for their upload; `None` if there are none.
     fn waiting(&self) -> Option<u64> {
         let waiting = aranha_volume::waiting_uploads(&self.folder, &self.options);
         let volumes = waiting.ok()??.volumes;

@@ -1,4 +1,4 @@
-//! The active visits of a node, and those that ended by a fault.
+//! The active visits of a node, and the visits that were ended by a fault.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -95,7 +95,7 @@ impl Visits {
 }
 
 impl ActiveVisit {
-    /// Ends the visit. It is reported as failed when its task has ended.
+    /// Ends the visit because of `problem`. When its task has ended, the visit is reported as failed.
     pub(super) fn end(&mut self, problem: String) {
         self.ended_because.get_or_insert(problem);
         self.task.abort();

@@ -1,8 +1,9 @@
-//! The watchdog (M2; Viuva Negra 5): ends visits that make no progress. Their sites are visited again, after all others.
+//! The watchdog (M2; Viuva Negra 5) ends visits that make no progress. Their sites are visited again, after all other
+//! sites.
 //!
-//! A step is the start or the end of a fetch. Waits for DNS, for the gate of an address, for the load limit and for the
-//! page limit may take any time, so they do not count. Nor does reading, which has its own limit. While a commit takes long, nothing counts, because the visits
-//! wait for it.
+//! A visit makes progress when a fetch starts or ends. Waits for DNS, for the gate of an address, for the load limit
+//! and for the page limit may take any time, so they do not count as a lack of progress. Reading does not count either,
+//! because it has its own time limit. No time counts while a commit takes long, because the visits wait for it.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -16,7 +17,7 @@ use super::visits::Visits;
 use crate::config::Config;
 use crate::visit::activity::Activity;
 
-/// After the crawl was asked to stop, visits are ended if they make no progress for this time.
+/// When the crawl is stopping, a visit is ended after this time without progress.
 const MAX_STOPPING: Duration = Duration::from_mins(1);
 
 /// What the watchdog remembers of a visit.
@@ -55,7 +56,7 @@ pub(super) struct Watchdog {
 
 impl Watchdog {
     pub(super) fn new(config: &Config, now: Instant) -> Self {
-        // A courtesy pause and a slow fetch are no lack of progress.
+        // The limit must be longer than a courtesy pause and a slow fetch.
         let longest = [
             config.crawl.pause,
             config.crawl.max_pause,
@@ -69,7 +70,7 @@ impl Watchdog {
         }
     }
 
-    /// The crawl stops: visits that hang are ended soon.
+    /// Called when the crawl stops. Lowers the limit, so that visits that hang are ended soon.
     pub(super) fn stopping(&mut self) {
         self.limit = self.limit.min(MAX_STOPPING);
     }
@@ -81,8 +82,8 @@ impl Watchdog {
 }
 
 impl Node {
-    /// Looks at all visits if it is time. Ends those without progress, and renews the leases of those that may be
-    /// ended soon, so that their sites are not leased to other visits meanwhile.
+    /// Checks all visits, if the last check was long enough ago. Ends visits without progress. Renews the leases of
+    /// visits that may soon be ended, so that no other visit gets their sites meanwhile.
     pub(super) async fn watch(
         &self,
         watchdog: &mut Watchdog,

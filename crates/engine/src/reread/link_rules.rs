@@ -1,8 +1,8 @@
 //! The link rules: the part of the configuration that decides which links of a page are followed.
 //!
-//! The file `link-rules.toml` in the collection has the rules of the last crawl. If the rules of the next crawl are
-//! wider, the links of the stored pages are read again (`reread/mod.rs`). `aranha why` judges a URL by the rules in this
-//! file, because the last crawl may have had other rules than `aranha.toml`.
+//! The file `link-rules.toml` in the collection contains the rules of the last crawl. If the rules of the next crawl
+//! are wider, the links of the stored pages are read again (`reread/mod.rs`). `aranha why` judges a URL by the rules in
+//! this file, because the rules of the last crawl may differ from `aranha.toml`.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;
@@ -39,7 +39,7 @@ pub struct LinkRules {
     external_links: External,
     page: aranha_page::Options,
     url: UrlRules,
-    /// The depths that the user has set for seeds, by the key of the site in hexadecimal digits.
+    /// The depths that the user has set for seeds. The keys of the map are site keys in hexadecimal digits.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     seed_depths: BTreeMap<String, u16>,
 }
@@ -83,7 +83,8 @@ impl LinkRules {
         }
     }
 
-    /// The sites whose depth was set for their seeds, now or before, and is higher than before.
+    /// The sites with a higher depth than before. Only sites are considered whose seeds have, or had, a depth of their
+    /// own.
     pub(super) fn deeper_sites(&self, before: &Self) -> HashSet<SiteKey> {
         let limit = |rules: &Self, site| rules.seed_depths.get(site).copied().or(rules.depth);
         let sites = self.seed_depths.keys().chain(before.seed_depths.keys());
@@ -113,8 +114,8 @@ impl LinkRules {
         files::replace(path, &self.text()?)
     }
 
-    /// Replaces the rules of a configuration by these rules, except the black lists, which also apply to a crawl that is
-    /// under way, and the rules for the canonical form of URLs.
+    /// Replaces the rules of a configuration by these rules. The black lists are not replaced, because changes to them
+    /// apply at once. The rules for the canonical form of URLs are not replaced either.
     pub fn apply(self, config: &mut Config) {
         let crawl = &mut config.crawl;
         crawl.scope = self.scope;
@@ -187,7 +188,7 @@ fn seed_key(site: SiteKey) -> String {
     format!("{:016x}", site.0)
 }
 
-/// Each reach contains those with a lower rank.
+/// The rank of a reach. A reach contains every reach with a lower rank.
 fn rank(reach: Reach) -> u8 {
     match reach {
         Reach::Page => 0,
@@ -219,7 +220,7 @@ mod tests {
         LinkRules::of(&config, "# note\nshut.example\n").unwrap()
     }
 
-    /// A change of a rule widens the rules in one direction only.
+    /// If a change widens the rules, the opposite change does not.
     #[test]
     fn wider_rules_are_recognised() {
         let list = |entry: &str| vec![entry.to_owned()];
@@ -285,7 +286,7 @@ mod tests {
             &[a],
         );
         check(&with(None, &[(a, 2)]), &with(None, &[(a, 3)]), &[]);
-        // Without a depth of its own, a site has the depth of the crawl.
+        // If a site has no depth of its own, the depth of the crawl applies.
         check(&with(Some(2), &[(a, 3), (b, 1)]), &with(Some(2), &[]), &[a]);
         check(&with(Some(4), &[]), &with(Some(4), &[(a, 3), (b, 5)]), &[a]);
         check(&with(None, &[(a, 3)]), &with(None, &[]), &[]);

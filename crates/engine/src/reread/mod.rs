@@ -1,12 +1,12 @@
-//! Reads the links of stored pages again when a crawl has wider rules than the last one: a larger depth or scope, fewer
-//! filters, assets.
+//! Reads the links of stored pages again if a crawl has wider rules than the last crawl, such as a larger depth or
+//! scope, fewer filters, or `page.assets`.
 //!
-//! A link that the rules exclude is dropped when its page is read. Under wider rules such links are wanted, but a page
-//! that has not changed is not read at its next visit. So the stored pages are read from the archive, without a
-//! request, before the visits begin. A page that was refused as out of scope is queued again if it is in scope now.
+//! When a page is read, links that the rules exclude are dropped. Wider rules may include these links, but a page that
+//! has not changed is not read at its next visit. So the stored pages are read from the archive, without a request,
+//! before the visits begin. If a page was refused as out of scope and is now in scope, it is queued again.
 //!
-//! **The new rules are saved only after all pages were read.** If the crawl is stopped before that, the next one starts
-//! again. Pages that were admitted by then are known and are not admitted twice.
+//! **The new rules are saved only after all pages were read.** If the crawl is stopped before that, the next crawl
+//! starts again from the first page. Pages that were already admitted are known, and are not admitted twice.
 
 mod link_rules;
 mod site_links;
@@ -29,7 +29,7 @@ pub use self::link_rules::LinkRules;
 
 use crate::commit::SharedFrontier;
 
-/// The name of a depth that the user sets for a seed, in the list of wider rules.
+/// In the list of wider rules, stands for a depth that the user has set for a seed.
 const SEED_DEPTH: &str = "depth of a seed";
 
 /// Reads stored pages again if the rules of this crawl are wider than those of the last one.
@@ -37,9 +37,11 @@ pub(crate) struct Reread {
     rules: LinkRules,
     file: PathBuf,
     root: PathBuf,
-    /// Why the pages are read: the keys whose change makes the rules wider. `None`: nothing is to be read.
+    /// The configuration keys whose change makes the rules wider. `None` if no page is to be read. An empty list if the
+    /// earlier rules are not known.
     changes: Option<Vec<&'static str>>,
-    /// The sites for which the user has set a higher depth. If no other rule is wider, only their pages are read.
+    /// The sites for which the user has set a higher depth. If no other rule is wider, only the pages of these sites
+    /// are read.
     deeper_sites: HashSet<SiteKey>,
 }
 
@@ -70,7 +72,7 @@ impl Reread {
                 changes.extend((!deeper_sites.is_empty()).then_some(SEED_DEPTH));
                 Some(changes).filter(|changes| !changes.is_empty())
             }
-            // The last crawl was made by a release that did not store its rules.
+            // An older release, which did not store the rules, made the last crawl.
             None => Some(Vec::new()),
         };
         Ok(Self {
@@ -82,7 +84,8 @@ impl Reread {
         })
     }
 
-    /// Reads the stored pages if necessary, and saves the rules unless the crawl is stopped before the end.
+    /// Reads the stored pages if necessary. Then saves the rules, unless the crawl was stopped before all pages were
+    /// read.
     pub(crate) async fn run(
         self,
         context: &Arc<Context>,
@@ -105,7 +108,7 @@ impl Reread {
         if context.storage.is_node
             && let Ok(text) = self.rules.text()
         {
-            // For commands that have no folder of the crawl.
+            // The frontier keeps a copy of the rules for commands that have no folder of the crawl.
             frontier
                 .persist(move |frontier| {
                     let change = &mut |before: &str| (before != text).then(|| text.clone());
@@ -117,7 +120,7 @@ impl Reread {
                 .await?;
         }
         if let Err(error) = self.rules.save(&self.file) {
-            // The next crawl then reads the pages again, which is slow but not wrong.
+            // The next crawl then reads the pages once more, which is slow but not wrong.
             tracing::warn!(path = %self.file.display(), %error, "cannot save the link rules");
         }
         Ok(())
@@ -134,7 +137,7 @@ impl Reread {
         let Ok(archive) = ArchiveReader::open(&self.root) else {
             return Ok(Some(progress));
         };
-        // A node of a crawl has the pages that it fetched itself. It reads only these.
+        // A node reads only the pages that it fetched itself, because its folder has no others.
         let volumes = archive.volumes().unwrap_or_default();
         let is_node = context.storage.is_node;
         if is_node && volumes.is_empty() {

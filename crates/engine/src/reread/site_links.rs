@@ -1,4 +1,4 @@
-//! Reads the stored pages of one site: which pages do they lead to under the rules of this crawl?
+//! Reads the stored pages of one site, to find the pages to which they lead under the rules of this crawl.
 
 use std::collections::HashMap;
 use std::thread;
@@ -16,7 +16,7 @@ use crate::node::Context;
 pub(super) struct SiteReader {
     site: SiteKey,
     origin: String,
-    /// The pages whose newest record was read. True if an older record may have the content of the page.
+    /// The pages whose newest record was read. The value is true if an older record may have the content of the page.
     pages: HashMap<PathKey, bool>,
 }
 
@@ -32,18 +32,18 @@ pub(super) struct Found {
     pub(super) unreadable: u64,
 }
 
-/// What a record contributes.
+/// What is done with a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RecordUse {
     /// The stored body is read.
     Body,
     /// The target of the redirect is a link.
     Redirect,
-    /// The page was refused. It is fetched if it is wanted now.
+    /// The page was refused. If it is wanted now, it is queued again.
     Refused,
     /// The fetch failed. An older record may have a body.
     Older,
-    /// Nothing: the page is gone, or its links are not followed.
+    /// The record is skipped, because the page is gone or its links are not followed.
     Nothing,
 }
 
@@ -51,7 +51,7 @@ fn use_of(record: &PageRecord, skips_copies: bool) -> RecordUse {
     match record.outcome {
         _ if record.redirect.is_some() => RecordUse::Redirect,
         Outcome::Answer(200..=299 | 304) if record.flags.has(Flags::NOFOLLOW) => RecordUse::Nothing,
-        // The page is a copy of another page, which is read.
+        // The page is a copy. The page with the same text is read instead.
         Outcome::Answer(200..=299 | 304) if skips_copies && record.flags.has(Flags::COPY) => {
             RecordUse::Nothing
         }
@@ -124,7 +124,7 @@ impl SiteReader {
     }
 }
 
-/// A page that was read, with its links; `None` if its body could not be read.
+/// A page with its links, which are `None` if its body could not be read.
 type ReadPage = (PageRecord, CanonUrl, Option<PageLinks>);
 
 /// Reads bodies from the archive, on all cores.
@@ -194,7 +194,7 @@ fn admit_links(record: &PageRecord, url: &CanonUrl, links: PageLinks, found: &mu
     found.outside.extend(links.outside);
 }
 
-/// Admits the target of a redirect, as a visit does (`visit/admit.rs`).
+/// Admits the target of a redirect in the same way as a visit (`visit/admit.rs`).
 fn admit_redirect(context: &Context, record: &PageRecord, url: &CanonUrl, found: &mut Found) {
     let target = record.redirect.as_deref().unwrap_or_default();
     let Ok(target) = context.policy.redirect_canon(record.hop).canon(target) else {
@@ -215,7 +215,7 @@ fn admit_redirect(context: &Context, record: &PageRecord, url: &CanonUrl, found:
     }
 }
 
-/// The page of a record, as if it waited for its first fetch.
+/// The page of a record, in the state of a page that waits for its first fetch.
 fn page_of(record: PageRecord) -> Pending {
     Pending {
         path: record.path,

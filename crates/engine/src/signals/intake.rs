@@ -1,4 +1,4 @@
-//! Turns signals into claims in the frontier.
+//! Turns signals into claims, and adds them to the frontier.
 
 use std::time::Duration;
 

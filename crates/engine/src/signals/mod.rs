@@ -1,12 +1,12 @@
 //! Signals (I5): messages from outside that a page has changed or is new.
 //!
 //! A receiver (`aranha listen`, the Squid helper, `aranha seed add --now`) appends a line to `signals.jsonl` in the
-//! collection, whether a crawl is active or not, and never waits for the crawl. An active crawl renames the file every
-//! second, reads it, and removes it when its signals are in the frontier. So a crash of the crawl may cause signals to
-//! be read twice, but loses none. A signal can only make a visit earlier (`crates/revisit`, `Trust`).
+//! collection. It does so even if no crawl is active, and never waits for the crawl. An active crawl renames the file
+//! every second, reads it, and removes it when its signals are in the frontier. So after a crash, signals may be read
+//! twice, but no signal is lost. A signal can make a visit earlier, but never later (`crates/revisit`, `Trust`).
 //!
-//! Writers hold the lock of the file while they write, and check after locking that the file was not renamed. The
-//! reader waits for the lock. So lines of several writers do not mix, and no line is lost.
+//! A writer holds the lock of the file while it writes. After it has got the lock, it checks that the file was not
+//! renamed. The reader also waits for the lock. So lines of several writers do not mix, and no line is lost.
 
 mod intake;
 
@@ -61,7 +61,8 @@ pub fn signal(path: &Path, signals: &[Signal]) -> io::Result<()> {
     files::append(path, &lines).map(|_| ())
 }
 
-/// Weight of a source's signals about a site, 0 to 1. The user and the proxy always have weight 1.
+/// Weight of the signals that a source sends about a site, from 0 to 1. Signals from the user and the proxy always have
+/// weight 1.
 pub(crate) fn weigh(facts: &SiteFacts, source: u8) -> f64 {
     if source == Source::User as u8 || source == Source::Proxy as u8 {
         return 1.0;
@@ -133,7 +134,7 @@ impl SignalBatch {
         }))
     }
 
-    /// Removes the file of the taken signals. Must be called only when they are in the frontier.
+    /// Removes the file of these signals. Must be called only when the signals are in the frontier.
     pub(crate) fn remove(self) -> io::Result<()> {
         fs::remove_file(self.path)
     }

@@ -1,11 +1,11 @@
-//! Notices changes of the system clock: since the last crawl, and during a crawl.
+//! Detects changes of the system clock between crawls and during a crawl.
 //!
-//! A crawl keeps its own time ([`Clock`]), so a change during the crawl has an effect only on the next one.
+//! A crawl keeps its own time ([`Clock`]), so a change during the crawl affects only the next crawl.
 
 use super::notice::Notice;
 use crate::clock::Clock;
 
-/// Smaller changes are ignored: time servers correct clocks by seconds.
+/// Smaller changes are ignored, because time servers correct clocks by seconds.
 const MIN_CHANGE_MS: i64 = 60_000;
 
 /// The notice for a clock that is behind the time of an earlier crawl.
@@ -17,7 +17,7 @@ pub(crate) fn behind(behind_ms: i64) -> Option<Notice> {
 /// Compares the system clock with the clock of the crawl.
 #[derive(Debug)]
 pub(crate) struct ClockWatch {
-    /// System time minus the time of the crawl, at the last notice, or at the start if there was none.
+    /// System time minus the time of the crawl, measured at the last notice, or at the start if there was no notice.
     offset_ms: i64,
 }
 
@@ -28,7 +28,7 @@ impl ClockWatch {
         }
     }
 
-    /// The notice for a change since the last notice.
+    /// The notice for a change of the system clock since the last notice, if there was such a change.
     pub(crate) fn check(&mut self, clock: &Clock) -> Option<Notice> {
         self.compare(clock.system_offset_ms())
     }

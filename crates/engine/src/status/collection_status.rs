@@ -1,4 +1,4 @@
-//! The state of a collection: sites and pages by state, fetches by outcome.
+//! The totals of a collection: sites and pages by state, fetches by outcome.
 
 use aranha_frontier::{FrontierStatus, Outcome, PageTotals, SiteTotals};
 use aranha_units::calendar;
@@ -13,12 +13,12 @@ pub struct Status {
     pub pages: PageTotals,
     /// Seeds.
     pub seeds: u64,
-    /// Fetches of all pages, repeated ones included.
+    /// Fetches of all pages, including repeated fetches.
     pub fetches: u64,
     /// Fetches by outcome.
     #[serde(serialize_with = "by_name")]
     pub outcomes: Vec<(Outcome, u64)>,
-    /// Bytes of all bodies fetched, after decoding.
+    /// Bytes of all fetched bodies, after decoding.
     pub bytes: u64,
     /// Links found to other sites.
     pub external_links: u64,
@@ -28,8 +28,7 @@ pub struct Status {
     /// of its lease.
     #[serde(serialize_with = "as_timestamp")]
     pub next_due: Option<i64>,
-    /// When the next revisit is due, in unix milliseconds. Only sites that have nothing to fetch except
-    /// revisits are considered.
+    /// When the next revisit is due, in unix milliseconds. Only sites without other pages to fetch are considered.
     #[serde(serialize_with = "as_timestamp")]
     pub next_revisit: Option<i64>,
 }

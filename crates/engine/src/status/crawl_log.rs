@@ -6,8 +6,8 @@
 //! ```
 //!
 //! A fetch without an HTTP status has one of Heritrix's negative codes. Fields contain no white space and no control
-//! characters: URLs are canonical, and other text is escaped. A line is written after its page is committed, so a crash
-//! never leaves a line about a page that the frontier does not have.
+//! characters, because URLs are canonical and these characters are replaced in other text. A line is written after its
+//! page is committed. So even after a crash, every page in the log is also in the frontier.
 
 use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
@@ -82,7 +82,7 @@ impl CrawlLog {
         );
     }
 
-    /// Appends the prepared lines. Call it when their pages are committed.
+    /// Appends the prepared lines. Must be called only when their pages are committed.
     pub(crate) fn write(&mut self) -> io::Result<()> {
         let written = self.file.write_all(&self.prepared);
         self.prepared.clear();

@@ -1,7 +1,7 @@
-//! `logs/events.jsonl`: the notices and the end of every crawl, one JSON object per line, appended.
+//! `logs/events.jsonl`: the notices and the end of every crawl, with one JSON object per line.
 //!
 //! The process that holds the lock on the frontier is the only writer. Each line is written by one system call. After a
-//! crash or a full disk the file may end in a partial line; the next crawl starts on a new line.
+//! crash, or if the disk was full, the file may end in a partial line. Then the next crawl starts on a new line.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
@@ -32,8 +32,8 @@ impl EventLog {
         Ok(Self(Mutex::new(file)))
     }
 
-    /// Appends one event. A write error is ignored, because the log must not stop a crawl. A full disk stops the crawl
-    /// when volumes or the frontier are written.
+    /// Appends one event. A write error is ignored, because the log must not stop a crawl. If the disk is full, the
+    /// crawl stops when it next writes a volume or the frontier.
     pub(crate) fn append(&self, event: &Event) {
         let mut line = serde_json::to_vec(event).expect("an event is valid JSON");
         line.push(b'\n');

@@ -93,7 +93,7 @@ pub enum Notice {
         /// Duration of the outage in seconds.
         seconds: u64,
     },
-    /// The database of the frontier is away. Visits go on, and what they find is recorded when it is back.
+    /// The database of the frontier is away. Visits go on, and their results are recorded when the database is back.
     FrontierDown {
         /// The error.
         problem: String,
@@ -125,12 +125,12 @@ pub enum Notice {
     },
     /// The system clock is behind the time of an earlier crawl.
     ClockBehind {
-        /// By how many seconds.
+        /// The difference in seconds.
         seconds: u64,
     },
     /// The system clock was changed during the crawl.
     ClockChanged {
-        /// By how many seconds; negative if it was set back.
+        /// The change in seconds; negative if the clock was set back.
         seconds: i64,
     },
     /// The disk is full: the crawl stops.
@@ -138,7 +138,7 @@ pub enum Notice {
         /// The error.
         problem: String,
     },
-    /// A folder for volumes is full or fails: new volumes go to the others.
+    /// A folder for volumes is full or fails: new volumes go to the other folders.
     VolumeFolderLeft {
         /// The folder.
         folder: String,
@@ -187,7 +187,7 @@ pub enum Notice {
     },
     /// The black list has changed and was read.
     BlacklistReloaded,
-    /// The black list cannot be read or updated. The entries that were read before stay in force.
+    /// The black list cannot be read or updated. The entries that were read before still apply.
     BlacklistError {
         /// The error.
         problem: String,

@@ -1,5 +1,6 @@
-//! `logs/progress.json`: the state of the running crawl, rewritten about once per second, or of the last crawl after its
-//! end. `aranha status` reads it. A crawl that was killed leaves a state without an end.
+//! `logs/progress.json`: the state of the running crawl or, if none is running, of the last crawl. `aranha status`
+//! reads this file. A running crawl rewrites it about once per second. If a crawl is killed, its last state stays in
+//! the file, without an end.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +19,8 @@ pub struct Progress {
     pub started: i64,
     /// When this state was written.
     pub time: i64,
-    /// The latest time at which any crawl of the collection wrote a state. It exceeds `time` if the clock was set back.
+    /// The latest time in any state that a crawl of the collection wrote. It is later than `time` if the clock was set
+    /// back.
     pub latest: i64,
     /// Pages fetched in this crawl.
     pub pages: u64,
@@ -42,7 +44,7 @@ impl Progress {
     }
 }
 
-/// What the crawl waits for.
+/// The outages that make the crawl wait.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Outages {
     /// DNS lookups fail.

@@ -1,4 +1,5 @@
-//! Seeds that could not be fetched. Each is reported once in a crawl, at once, with the reason.
+//! Seeds that could not be fetched. The first failure of a seed in a crawl is reported at once, with the reason. Later
+//! failures of this seed are not reported.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
@@ -12,7 +13,7 @@ pub struct SeedFailure {
     pub reason: String,
 }
 
-/// The failed seeds of a crawl. It keeps one hash per failed seed.
+/// The failed seeds of a crawl, as hashes.
 #[derive(Debug, Default)]
 pub(crate) struct SeedFailures(Mutex<Failed>);
 
@@ -23,7 +24,8 @@ struct Failed {
 }
 
 impl SeedFailures {
-    /// Remembers a failure. `key`: hashes of site and path. Returns false if the seed failed before in this crawl.
+    /// Remembers a failure. `key`: the hashes of the seed's site and path. Returns false if the seed has already failed
+    /// in this crawl.
     pub(crate) fn add(&self, key: (u64, u64), failure: &SeedFailure) -> bool {
         let mut failed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         failed.first.get_or_insert_with(|| failure.clone());

@@ -10,7 +10,7 @@ pub struct Speed(VecDeque<(Duration, u64)>);
 impl Speed {
     const SPAN: Duration = Duration::from_secs(5);
 
-    /// Adds a measurement: `pages` fetched in the first `at` of the crawl. Returns the speed.
+    /// Adds a measurement: the crawl had fetched `pages` pages when it had run for the time `at`. Returns the speed.
     pub fn update(&mut self, at: Duration, pages: u64) -> f64 {
         while self.0.len() > 1 && self.0[1].0 + Self::SPAN < at {
             self.0.pop_front();

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// Defines the live counters and their snapshot with the same fields.
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident,)*) => {
-        /// Live counters of a crawl. Visits add to them; they can be read at any time.
+        /// Live counters of a crawl. Visits add to them, and they can be read at any time.
         #[derive(Debug, Default)]
         pub struct LiveCounters {
             $($(#[$doc])* pub $name: AtomicU64,)*
@@ -37,7 +37,7 @@ counters! {
     not_kept,
     /// Fetches without a response.
     failed,
-    /// Seeds that were not fetched, or whose server answered with an error. Each counts once.
+    /// Seeds that were not fetched, or whose server answered with an error. Each seed counts once.
     seeds_failed,
     /// Responses with status 400 or above.
     http_errors,
@@ -73,7 +73,7 @@ counters! {
     failed_visits,
     /// Group commits.
     commits,
-    /// Parallel requests that the load manager allows now; 0 without a limit.
+    /// Number of parallel requests that the load manager allows now; 0 if there is no limit.
     request_limit,
     /// Sites and domains blocked as traps.
     traps,
@@ -81,9 +81,10 @@ counters! {
     soft_404,
     /// Pages that only say that the browser is not supported (T9).
     unsupported_browser,
-    /// Responses of which only a part was received and stored: size limit, time limit, or connection closed.
+    /// Responses of which only a part was received and stored, because of the size limit, the time limit, or a closed
+    /// connection.
     truncated,
-    /// Revisited pages without a change, 304 responses included.
+    /// Revisited pages without a change, including 304 responses.
     unchanged,
     /// Revisited pages whose text had changed.
     changed,
@@ -101,7 +102,7 @@ counters! {
     proxy_misses,
 }
 
-/// Adds to a counter with relaxed ordering: no other memory is synchronised.
+/// Adds to a counter with relaxed ordering, because no other memory is synchronised.
 pub(crate) fn add(counter: &AtomicU64, amount: u64) {
     counter.fetch_add(amount, Relaxed);
 }

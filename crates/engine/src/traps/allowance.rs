@@ -1,36 +1,38 @@
-//! What a site may spend on pages that bring nothing new, before its visits are postponed (D5, D7; Chakrabarti 2.3.6).
+//! The number of pages without new text (barren pages) that a site may have before its visits are postponed (D5, D7;
+//! Chakrabarti 2.3.6).
 //!
-//! A site earns its requests. A newcomer that only one other site links to may have a fifth of `thresholds.trap_pages`
-//! barren pages (10 of 50). Each page with new text and each further site that links to it buys more. A site
-//! that has spent its allowance is not blocked, because a large honest site may begin with barren pages. Its next visit is
-//! postponed by a day, then by two days, and so on. Each of these visits may spend the same number of pages again. A site
-//! that goes on in this way is blocked at the limit ([`max_stretch`]), which [`novelty`](super::novelty) checks. The site of a seed is
-//! never postponed, because the user has asked for it.
+//! This number is the allowance of the site. For a new site to which one other site links, it is a fifth of
+//! `thresholds.trap_pages` (10 of 50). Each page with new text adds one page, and each further site that links to the
+//! site adds a fifth. When the allowance is used up, the site is not blocked, because a large honest site may begin
+//! with barren pages. Instead its next visit is postponed by a day, and the allowance is granted again. After each
+//! further allowance, the wait is twice as long. If the barren pages reach the limit ([`max_stretch`]), the site may be
+//! blocked, which [`novelty`](super::novelty) decides. The visits of a site with a seed are never postponed, because
+//! the user has asked for the site.
 //!
 //! Everything here is a pure function of counters. `docs/decisions/0008-novelty.md` has the figures.
 
-/// The share of the limit that each site which links to a newcomer buys.
+/// Each site that links to a site adds `thresholds.trap_pages` divided by this number to its allowance.
 const LIMIT_SHARE: u32 = 5;
-/// Number of pages with new text that lengthen the longest stretch by one page.
+/// For each group of this many pages with new text, the limit for barren pages rises by one.
 const PAGES_PER_ALLOWANCE: u32 = 2;
-/// The first wait after the allowance is spent, in milliseconds: one day. Each wait is twice as long as the one before.
+/// The first wait after the allowance is used up, in milliseconds: one day. Each further wait is twice as long.
 const FIRST_WAIT_MS: i64 = 24 * 3600 * 1000;
-/// The longest wait is the first one, doubled this number of times: 16 days.
+/// The wait is doubled at most this number of times, up to 16 days.
 const MAX_DOUBLINGS: u32 = 4;
 
-/// What is known in favour of a site.
+/// The facts about a site that increase its allowance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Credit {
     /// Whether a seed is on the site.
     pub(crate) is_seed: bool,
-    /// Approximate number of independent sites that link to it.
+    /// Approximate number of independent sites that link to the site.
     pub(crate) sources: u32,
-    /// Number of its pages with new text.
+    /// Number of pages of the site with new text.
     pub(crate) fruitful: u32,
 }
 
-/// The number of barren pages after which a visit of the site is postponed; `None` if its visits are not postponed. At
-/// `limit` barren pages (`thresholds.trap_pages`), a site without any novel page is blocked.
+/// The number of barren pages after which a visit of the site is postponed; `None` if its visits are not postponed.
+/// `limit` is `thresholds.trap_pages`.
 pub(crate) fn allowance(limit: u32, credit: Credit) -> Option<u32> {
     let share = (limit / LIMIT_SHARE).max(1);
     let bought = share.saturating_mul(credit.sources.max(1));
@@ -38,13 +40,13 @@ pub(crate) fn allowance(limit: u32, credit: Credit) -> Option<u32> {
     (!credit.is_seed && allowance < limit).then_some(allowance)
 }
 
-/// The number of barren pages at which a site with `fruitful` novel pages is blocked.
+/// The number of barren pages at which a site with `fruitful` pages with new text may be blocked.
 pub(crate) fn max_stretch(limit: u32, fruitful: u32) -> u32 {
     limit.saturating_add(fruitful / PAGES_PER_ALLOWANCE)
 }
 
-/// The wait, in milliseconds, that a page causes by raising a counter from `before` to `now`. `None` if no multiple of the
-/// allowance lies between the two.
+/// The wait in milliseconds after a page has raised a counter from `before` to `now`. `None` if the counter has not
+/// reached a further multiple of the allowance.
 pub(crate) fn wait(before: u32, now: u32, allowance: u32) -> Option<i64> {
     let times = now / allowance.max(1);
     let is_spent = times > before / allowance.max(1);
@@ -67,10 +69,10 @@ mod tests {
             };
             assert_eq!(allowance(limit, credit), expected, "{limit} {credit:?}");
         };
-        // A newcomer, known from one site or from a sitemap of its own.
+        // A new site, known from one other site or from its own sitemap.
         check(50, false, 1, 0, Some(10));
         check(50, false, 0, 0, Some(10));
-        // Further sites buy the same again, and a novel page buys one page.
+        // Each further site adds the same number again, and a page with new text adds one.
         check(50, false, 2, 0, Some(20));
         check(50, false, 4, 9, Some(49));
         check(50, false, 5, 0, None);
@@ -98,7 +100,7 @@ mod tests {
         check(5, 17, Some(2 * DAY));
         check(39, 40, Some(16 * DAY));
         check(79, 80, Some(16 * DAY));
-        // A novel page has shortened the stretch.
+        // A page with new text has lowered the counter.
         check(8, 0, None);
     }
 

@@ -1,16 +1,16 @@
 //! Links of a page whose text equals that of another page of its site (D2; Castillo A.5.2, Chakrabarti 2.3.7).
 //!
-//! A part of a site that has two names contains every page twice. The relative links of a copy lead to further copies,
-//! without end if the names nest. Chakrabarti identifies a relative link by the text of its page and the link as
-//! written: a link that an earlier page with the same text has as well is not followed. Here the link is not stored. A
-//! link of the copy is resolved against the path of the earlier page instead: if the result is a known page, the earlier
-//! page has this link too.
+//! If a part of a site has two names, each of its pages exists twice. The relative links of a copy lead to further
+//! copies, without end if the names nest. Chakrabarti identifies a relative link by the text of its page and by the
+//! link as written. If an earlier page with the same text has the same link, the link is not followed. Here the links
+//! of earlier pages are not stored. Instead, a link of the copy is resolved against the path of the earlier page. If
+//! the result is a known page, the earlier page has this link too.
 //!
-//! So a link that only the later page has is followed. This matters for pages that have equal texts although they are
-//! no copies, such as the pages of a gallery, which differ in their images and in the link to the next page. A page
-//! without text is never a copy.
+//! A link that only the later page has is followed. This matters for pages with equal texts that are not copies. For
+//! example, the pages of a gallery differ in their images and in the link to the next page. A page without text is
+//! never a copy.
 //!
-//! The pages of one visit are compared. The memory of a visit is limited to [`MAX_PAGES`] pages.
+//! Only pages of the same visit are compared. A visit remembers at most [`MAX_PAGES`] pages.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ pub(crate) struct FirstPages {
 }
 
 impl FirstPages {
-    /// The path of the first page with this text; `None` if `path` is the first.
+    /// The path of the first page with this text; `None` if the page `path` is the first.
     pub(crate) fn find_or_add(&mut self, text: u64, path: &str) -> Option<&str> {
         if self.paths.len() >= MAX_PAGES && !self.paths.contains_key(&text) {
             self.paths.clear();
@@ -39,8 +39,8 @@ impl FirstPages {
     }
 }
 
-/// The page to which `original` has the relative link that leads from `copy` to `target`. All are paths of one site.
-/// `None` if that is `target` itself, or if `original` cannot have this link.
+/// The page to which the relative link from `copy` to `target` would lead if it were on `original`. All are paths of
+/// one site. `None` if this is `target` itself, or if the link leads above the root of the site.
 pub(crate) fn counterpart(original: &str, copy: &str, target: &str) -> Option<String> {
     let (original, copy) = (directory(original), directory(copy));
     let common = common_directory(copy, target);
@@ -62,7 +62,7 @@ fn directory(path: &str) -> &str {
     &path[..path.rfind('/').map_or(0, |slash| slash + 1)]
 }
 
-/// Length of the longest directory that contains both.
+/// Length of the longest directory that contains both paths.
 fn common_directory(directory_: &str, target: &str) -> usize {
     let target = directory(target);
     let equal = directory_

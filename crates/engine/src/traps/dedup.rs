@@ -1,7 +1,7 @@
 //! Recognises repeated words or links of one page by their hashes.
 //!
-//! A hash table with linear probing, created for one page and at most half full. This is cheaper than sorting the
-//! hashes.
+//! Uses a hash table with linear probing that is created for one page and is at most half full. This is faster than
+//! sorting the hashes.
 
 /// A set of hashes. They must be evenly distributed.
 pub(crate) struct SeenHashes {
@@ -67,7 +67,7 @@ mod tests {
         fn each_hash_is_new_once(hashes in proptest::collection::vec(1..90_u32, 0..200), high in 0..3_u32, expected in 0..60_usize) {
             let (mut seen, mut known) = (SeenHashes::new(expected), HashSet::new());
             for hash in hashes {
-                // If `high` is above 0, the hashes differ only in their upper bits, so they compete for the same slots.
+                // If `high` is above 0, the hashes differ only in their upper bits, so many of them have the same slot.
                 let hash = hash << (12 * high);
                 proptest::prop_assert_eq!(seen.insert(hash), known.insert(hash));
             }

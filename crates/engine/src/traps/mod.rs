@@ -1,10 +1,11 @@
 //! Traps: endless sites and domains, recognised by the lack of new text and of links back (D5 to D8).
 //!
-//! [`novelty`] checks one site by its words ([`vocabulary`]), and [`allowance`] says what a site may spend before it has
-//! brought anything new. [`wildcard_domains`] checks all hosts of one domain together,
-//! [`tld_wildcards`] finds top-level domains in which every name has an address. Both compare words
-//! ([`words`], [`dedup`]). [`soft_404`] recognises "not found" pages with status 200. [`site_share`] reports a site
-//! that takes at least half of the requests. [`source_accounts`] limits the number of dead hosts that one site brings in.
+//! [`novelty`] checks one site by its words ([`words`], [`dedup`], [`vocabulary`]). [`allowance`] limits the pages
+//! without new text before the visits of a site are postponed. [`wildcard_domains`] checks all hosts of one domain
+//! together, in the same way as the pages of one site. [`tld_wildcards`] finds top-level domains in which every name
+//! has an address. [`soft_404`] recognises "not found" pages with status 200. [`site_share`] reports a site that takes
+//! at least half of the requests. [`source_accounts`] limits the number of hosts that do not answer to which one site
+//! may link.
 
 pub(crate) mod allowance;
 pub(crate) mod copied_links;

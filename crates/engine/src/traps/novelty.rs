@@ -1,27 +1,28 @@
-//! Trap detection by the new text and the links back on the pages of a site (D5, D7, D8; Chakrabarti 2.3.6, Viuva Negra
-//! 4.1).
+//! Trap detection (D5, D7, D8; Chakrabarti 2.3.6, Viuva Negra 4.1). Judges a site by the new text on its pages and by
+//! their links back to known pages.
 //!
 //! An endless site shows one of two signs:
 //!
-//! * **No new text** ([`Trap::NoNewText`]): its pages bring new links, but their texts were seen before or differ only
+//! * **No new text** ([`Trap::NoNewText`]): the pages bring new links, but their texts were seen before, or differ only
 //!   in numbers and a few words. Examples are calendars, filters that combine in any order, session identifiers, paths
-//!   that grow, and mazes whose text is drawn from a fixed set of words.
+//!   that grow, and mazes with a fixed set of words.
 //! * **No links back** ([`Trap::NoLinksBack`]): hardly any page has a link to a known page. Real sites have menus and
-//!   links to the home page; a maze that invents its links has neither.
+//!   links to the home page. A maze that invents its links has neither.
 //!
-//! A page brings new text if it confirms new words: words that one earlier page of the site has as well
-//! ([`vocabulary`](super::vocabulary)). Invented words are never confirmed, so endless apologies with random words are
-//! barren.
+//! A page brings new text if it confirms words. A word is confirmed when a second page of the site has it
+//! ([`vocabulary`](super::vocabulary)). Invented words are never confirmed. So endless error pages with random words
+//! are barren: they bring no new text.
 //!
-//! A stretch is a series of barren pages. A long stretch alone does not prove a trap: manuals contain thousands of
-//! similar pages, and a site may exist in two editions. The site is a trap if the pages of the stretch also bring new
-//! links, at least half as many as there are pages, because then the stretch does not end. The number of these links is
-//! the growth of the stretch. One page adds at most a few links to the growth, because in an honest site one index page
-//! lists hundreds of pages that bring no new links themselves. A page adds more only if an earlier page had exactly the
-//! same words, like every month of a calendar. Each page with new text shortens the stretch. The more pages with new
-//! text a site has brought, the longer a stretch may be. Long before that, a site that has not earned its requests is
-//! doubted: its visits are postponed ([`allowance`]). So is a site of nearly empty pages, which are
-//! no proof of a trap because they may end. The constants were set on real sites: see `docs/decisions/0008-novelty.md`.
+//! A stretch is a series of barren pages. A long stretch alone does not prove a trap, because manuals contain thousands
+//! of similar pages, and a site may exist in two editions. The new links on the pages of a stretch are its growth. If
+//! the growth is at least half the number of pages, the stretch does not end, and the site is a trap. One page adds at
+//! most a few links to the growth. The reason is that an index page of an honest site lists hundreds of pages that
+//! bring no new links themselves. If an earlier page had exactly the same words, a page may add more links, because the
+//! months of a calendar have the same words. Each page with new text shortens the stretch. The more pages with new text
+//! a site has brought, the longer a stretch may be. Much earlier, a site whose allowance is used up is doubted: its
+//! visits are postponed ([`allowance`]). The visits of a site with nearly empty pages are also postponed. Such pages do
+//! not prove a trap, because they may end. The constants were determined with real sites
+//! (`docs/decisions/0008-novelty.md`).
 //!
 //! Read [`Novelty::add_page`] first. Only [`Record`] is stored between visits. Everything else has a fixed maximum
 //! size, and each visit collects it anew.
@@ -40,7 +41,7 @@ use crate::traps::words::{HASH_MULTIPLIER, each_word};
 const RELIEF_PAGES: u32 = 10;
 /// Maximum number of new links that one page adds to the growth of the stretch.
 const MAX_GROWTH: u32 = 4;
-/// The same maximum for a page that has exactly the words of an earlier page, such as a month of a calendar.
+/// The maximum of new links for a page with exactly the words of an earlier page, such as a month of a calendar.
 const MAX_GROWTH_SAME_WORDS: u32 = 32;
 /// Number of pages at the start of a visit that do not shorten the stretch, because most words are still new to the
 /// visit.
@@ -50,32 +51,32 @@ const MAX_TEXTS: usize = 64 << 10;
 /// Number of latest pages whose sketches are kept in memory. A page is a near duplicate if its sketch is similar to one
 /// of these.
 const MAX_SKETCHES: usize = 32;
-/// Number of pages with links after which the check for links back begins. Honest sites may begin with 24 lists of
-/// links without a menu, but rarely with 100.
+/// The check for links back begins after this number of pages with links. Honest sites may begin with 24 lists of links
+/// without a menu, but rarely with 100.
 pub(crate) const MIN_LINKED_PAGES: u32 = 100;
-/// The same number for the hosts of a wildcard domain, which are trusted less.
+/// The same, for the hosts of a wildcard domain, which are trusted less.
 pub(crate) const MIN_LINKED_PAGES_OF_HOSTS: u32 = 24;
-/// A site is doubted if hardly any of its pages has a link back. This check begins when the site has this number of pages
-/// with links for every two pages of its allowance.
+/// If hardly any page leads back, a site is doubted when its pages with links reach the allowance, multiplied by this
+/// number and divided by 2.
 const LINKED_PAGES: u32 = 3;
-/// A site is doubted earlier if no page at all has a link back. This check begins when the site has this number of pages
-/// with links for every page of its first allowance, which novel pages have not raised.
+/// If no page leads back, a site is doubted when its pages with links reach the allowance, multiplied by this number.
+/// New text does not increase the allowance in this case.
 const LINKED_PAGES_WITHOUT_BACK_LINK: u32 = 2;
 /// A page with a shorter text, in bytes, is nearly empty.
 const MIN_TEXT: usize = 64;
 /// Pages with fewer links are ignored by the check for links back.
 const MIN_LINKS: u32 = 3;
-/// At least one page in `BACK_LINK_SHARE` must have a link to a known page.
+/// A site is a trap if fewer than one page in this number has a link to a known page.
 const BACK_LINK_SHARE: u32 = 8;
-/// The same number for doubt, which begins after fewer pages: among 17 pages, two must have such a link.
+/// A site is doubted if fewer than one page in this number has a link to a known page.
 const DOUBTED_BACK_LINK_SHARE: u32 = 16;
 /// Maximum number of words that are read from one page.
 const MAX_PAGE_WORDS: usize = 4096;
-/// Number of pages with new text after which a site is trusted, as long as the length or the growth of its stretch is
-/// far from the limit. On a trusted site, the words of only one page in [`SAMPLE_EVERY`] are read, chosen at random.
-/// The unread pages before a sampled page are classified like the sampled page.
+/// A site with this number of pages with new text is trusted, as long as the length or the growth of its stretch is far
+/// from the limit. On a trusted site, the words of only one page in [`SAMPLE_EVERY`] are read, chosen at random. Pages
+/// whose words are not read are classified like the next page whose words are read.
 const TRUSTED_PAGES: u32 = 256;
-/// The length or the growth of a stretch is far from its limit if it is below the limit divided by this number.
+/// The length or the growth of a stretch is far from the limit while it is below the limit divided by this number.
 const FAR_DIVISOR: u32 = 4;
 /// On a trusted site, the words of only one page in `SAMPLE_EVERY` are read.
 const SAMPLE_EVERY: u64 = 4;
@@ -124,7 +125,8 @@ impl Reading {
         }
     }
 
-    /// Reads the words of a page. A page that leads to another page by itself has hardly any text, but is not empty.
+    /// Reads the words of a page. A page that refreshes to another page has hardly any text, but does not count as
+    /// empty.
     pub(crate) fn of_page(page: &Page) -> Self {
         let mut reading = Self::of(&page.text, page.text_digest, page.sketch);
         let is_refresh = |link: &Link| link.kind == LinkKind::Refresh;
@@ -133,7 +135,7 @@ impl Reading {
     }
 }
 
-/// A hash of the set of words, independent of their order; 0 for an empty set.
+/// A hash of the set of words that does not depend on their order; 0 for an empty set.
 fn hash_of_set(words: &[u32]) -> u64 {
     let spread = |word: &u32| {
         let word = (u64::from(*word) + 1).wrapping_mul(HASH_MULTIPLIER);
@@ -142,7 +144,7 @@ fn hash_of_set(words: &[u32]) -> u64 {
     words.iter().map(spread).fold(0, u64::wrapping_add)
 }
 
-/// Why a site is doubted or a trap. `Display` completes a sentence about the site.
+/// Why a site is a trap or is doubted. `Display` completes a sentence about the site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trap {
     /// The pages have new links, but no new text.
@@ -175,7 +177,7 @@ pub(crate) struct Novelty {
     unread: u32,
     /// Growth that the unread pages add to the stretch if the next page whose words are read is barren.
     unread_growth: u32,
-    /// The stretch without the pages of earlier visits, and how many of its pages are nearly empty.
+    /// Length of the stretch without the pages of earlier visits. `empty`: how many of these pages are nearly empty.
     stretch: u32,
     empty: u32,
     texts: Seen,
@@ -198,8 +200,8 @@ impl Novelty {
         self.record
     }
 
-    /// Whether the words of a page are to be read. `limit`: see [`Novelty::trap`]. `random`: a number per page that the
-    /// site cannot predict, so that a trap cannot avoid the samples.
+    /// Whether the words of a page are to be read. `limit`: see [`Novelty::trap`]. `random`: a number for this page
+    /// that the site cannot predict, so that a trap cannot avoid the samples.
     pub(crate) fn reads_words(&self, limit: u32, random: u64) -> bool {
         let Record {
             barren,
@@ -213,13 +215,14 @@ impl Novelty {
         !is_trusted || (random.wrapping_mul(HASH_MULTIPLIER) >> 32).is_multiple_of(SAMPLE_EVERY)
     }
 
-    /// Whether the visit has seen this hash of a text, or of a set of words, before. Remembers the hash.
+    /// Remembers a hash of a text or of a set of words. Returns true if the visit has seen it before.
     pub(crate) fn is_repeated(&mut self, text: u64) -> bool {
         text != 0 && !remember(&mut self.texts, text, MAX_TEXTS)
     }
 
-    /// Adds a page with links to `links` different pages of the site, of which `new` were unknown. `is_repeated`: its
-    /// text was seen before. A page whose words were not read is classified like the next page that is read.
+    /// Adds a page with links to `links` different pages of the site, of which `new` were unknown. `is_repeated`:
+    /// whether the text of the page was seen before. A page whose words were not read is classified like the next page
+    /// whose words are read.
     pub(crate) fn add_page(&mut self, reading: &Reading, is_repeated: bool, links: u32, new: u32) {
         self.before = self.record;
         if links >= MIN_LINKS {
@@ -237,7 +240,7 @@ impl Novelty {
         let is_near_duplicate = self.is_near_duplicate(reading.sketch);
         let has_known_words = self.is_repeated(hash_of_set(words)) || is_repeated;
         let counts = self.vocabulary.add(words);
-        // At the start of a visit nearly all words are new to it, and few are confirmed.
+        // At the start of a visit, nearly all words are new to the visit, and few are confirmed.
         let is_warm = self.pages > WARM_UP_PAGES;
         let is_novel = if is_warm {
             counts.is_novel(is_near_duplicate)
@@ -263,7 +266,8 @@ impl Novelty {
         self.extend_stretch(pages, new.min(max_growth).saturating_add(unread_growth));
     }
 
-    /// Adds a page without text, such as a redirect or a list of links, with `new` links to unknown pages.
+    /// Adds a page without text, such as a redirect or a list of links. `new` is the number of its links to unknown
+    /// pages.
     pub(crate) fn add_page_without_text(&mut self, new: u32) {
         self.before = self.record;
         self.extend_stretch(1, new.min(MAX_GROWTH));
@@ -286,9 +290,8 @@ impl Novelty {
         self.stretch = left;
     }
 
-    /// Whether the site is a trap. `limit`: number of pages after which a stretch with new links is a trap, if the site
-    /// never brought new text. `min_linked_pages`: number of pages with links after which the check for links back
-    /// begins.
+    /// Whether the site is a trap. `limit`: maximum length of a stretch with new links on a site that never brought new
+    /// text. `min_linked_pages`: the check for links back begins after this number of pages with links.
     pub(crate) fn trap(&self, limit: u32, min_linked_pages: u32) -> Option<Trap> {
         let Record {
             barren,
@@ -305,10 +308,10 @@ impl Novelty {
         }
     }
 
-    /// Whether the site is doubted because of the last page: it has spent its allowance. Returns the reason, and the wait
-    /// until the next visit in milliseconds. `limit`: see [`Novelty::trap`]; `credit`: what else is known of the site;
-    /// `queued`: number of its pages that wait. A site of nearly empty pages is doubted only if more than `limit` pages
-    /// wait, because a small one costs less than another visit.
+    /// Whether the site is doubted because the last page has used up an allowance. Returns the reason, and the wait
+    /// until the next visit in milliseconds. `limit`: see [`Novelty::trap`]. `credit`: the facts that increase the
+    /// allowance. `queued`: number of pages of the site that wait. A site of nearly empty pages is doubted only if more
+    /// than `limit` pages wait, because a few such pages cost less than another visit.
     pub(crate) fn doubt(&self, limit: u32, credit: Credit, queued: usize) -> Option<(Trap, i64)> {
         let (before, now) = (self.before, self.record);
         let earned = Credit {
@@ -325,7 +328,7 @@ impl Novelty {
                 return Some((Trap::NearlyEmpty, wait));
             }
         }
-        // New words buy nothing if not a single page leads back, because a maze can invent them.
+        // If no page leads back, new words do not increase the allowance, because a maze can invent them.
         let linked_pages = if now.back == 0 {
             allowance::allowance(limit, credit)?.saturating_mul(LINKED_PAGES_WITHOUT_BACK_LINK)
         } else {
@@ -336,12 +339,12 @@ impl Novelty {
             .map(|wait| (Trap::NoLinksBack, wait))
     }
 
-    /// Whether the pages of the stretch bring at least half as many new links as there are pages.
+    /// Whether the growth of the stretch is at least half of its length.
     fn grows(&self) -> bool {
         self.record.growth >= self.record.barren / 2
     }
 
-    /// Whether fewer than one page in `share` has a link to a page that was known.
+    /// Whether fewer than one page in `share` has a link to a known page.
     fn never_leads_back(&self, share: u32) -> bool {
         self.record.back.saturating_mul(share) < self.record.pages
     }
@@ -363,12 +366,12 @@ impl Novelty {
     }
 }
 
-/// `part` reduced in the same proportion as `whole` was reduced to `left`: `part * left / whole`.
+/// `part * left / whole`: reduces `part` in the same proportion in which `whole` was reduced to `left`.
 fn in_proportion(part: u32, left: u32, whole: u32) -> u32 {
     (u64::from(part) * u64::from(left) / u64::from(whole.max(1))) as u32
 }
 
-/// Adds a hash to a set, which is emptied first if it has `max` hashes. Returns false if the hash was in the set.
+/// Adds a hash to a set. If the set has `max` hashes, it is emptied first. Returns false if the hash was in the set.
 fn remember(seen: &mut Seen, hash: u64, max: usize) -> bool {
     if seen.len() >= max {
         *seen = Seen::default();

@@ -1,15 +1,15 @@
-//! Replays the trap check on the pages of a site in any order, outside of a crawl: `examples/trap_replay.rs`.
+//! Replays the trap check on the pages of a site, in any order and without a crawl. Used by `examples/trap_replay.rs`.
 
 use aranha_page::Page;
 
 use crate::traps::allowance::Credit;
 use crate::traps::novelty::{MIN_LINKED_PAGES, Novelty, Reading};
 
-/// A page as the trap check sees it.
+/// The input of the trap check for a page.
 #[derive(Debug)]
 pub struct ReplayPage {
     reading: Reading,
-    /// The reading if the words of the page are not read.
+    /// The reading that is used if the words of the page are not read.
     without_words: Reading,
 }
 
@@ -28,13 +28,13 @@ impl ReplayPage {
 pub enum ReplayVerdict {
     /// The visit goes on.
     Continue,
-    /// The site has spent its allowance, and its next visit is postponed.
+    /// The allowance of the site is used up, and its next visit is postponed.
     Postponed,
     /// The site is blocked as a trap.
     Blocked,
 }
 
-/// The trap check of one site, in one visit. The site is no seed, and one other site links to it.
+/// The trap check of one site, in one visit. The site has no seed, and one other site links to it.
 #[derive(Debug, Default)]
 pub struct TrapReplay {
     novelty: Novelty,
@@ -60,7 +60,7 @@ impl TrapReplay {
         let is_repeated = self.novelty.is_repeated(reading.text);
         self.pages += 1;
         if self.pages == 1 {
-            // The first page of a site is not read.
+            // The trap check ignores the first page of a site.
             return ReplayVerdict::Continue;
         }
         self.novelty.add_page(reading, is_repeated, links, new);

@@ -1,4 +1,4 @@
-//! Reports a site that takes a large share of the requests (D7; Chakrabarti 2.3.6, Bouras 4), once per site.
+//! Reports each site once that takes a large share of the requests (D7; Chakrabarti 2.3.6, Bouras 4).
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
@@ -7,9 +7,9 @@ use aranha_url::SiteKey;
 
 /// Number of latest requests over which the shares of sites are computed.
 const WINDOW: usize = 2048;
-/// Minimum share of these requests, in percent, at which a site is reported.
+/// A site is reported if its share of these requests reaches this percentage.
 const MIN_PERCENT: u32 = 50;
-/// No site is reported if these requests went to fewer than this number of sites.
+/// If these requests went to fewer sites than this, no site is reported.
 const MIN_SITES: usize = 8;
 
 /// The sites to which the latest requests were sent.
@@ -58,7 +58,7 @@ mod tests {
         let site_share = SiteShare::default();
         let mut reported = Vec::new();
         for request in 0..20_000u64 {
-            // Requests go to ten sites in turn. After the first 5000, site 0 takes two of three requests.
+            // Requests go to ten sites in turn. After the first 5000 requests, site 0 takes two of three requests.
             let site = if request > 5000 && request % 3 > 0 {
                 0
             } else {

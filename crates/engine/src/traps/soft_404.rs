@@ -1,4 +1,4 @@
-//! Soft 404: a "not found" page with status 200, or a redirect to one (T8).
+//! Recognises soft 404s (T8): "not found" pages with status 200, and redirects to such pages.
 //!
 //! After the first pages of a site, the visit sends a probe: a request for a page that cannot exist. The response is
 //! stored with the site as [`Absent`]. A page with the same response counts as gone, although its status is not an
@@ -14,7 +14,7 @@ pub fn probe_path(site: SiteKey) -> String {
     format!("/aranha-{:016x}.html", !site.0)
 }
 
-/// Makes the site's "not found" response from the response to the probe. `None`: the probe got no response.
+/// Makes the site's "not found" response from the response to the probe. `None` if the probe got no response.
 pub(crate) fn learn(response: &PageResponse) -> Option<Absent> {
     let Outcome::Answer(status) = response.outcome else {
         return None;
@@ -29,7 +29,8 @@ pub(crate) fn learn(response: &PageResponse) -> Option<Absent> {
     })
 }
 
-/// Whether a response is the site's "not found" response: the same redirect, or the same or nearly the same text.
+/// Whether a response equals the site's "not found" response: it is the same redirect, or has the same or nearly the
+/// same text.
 pub(crate) fn is_soft_404(
     absent: Option<&Absent>,
     page: &Pending,

@@ -1,28 +1,28 @@
-//! Accounts of the sites that bring in new hosts, so that no single site can flood the resolver and the visits with
-//! hosts that do not answer.
+//! Limits the number of hosts that do not answer to which one site may link. Otherwise a single site could flood the
+//! resolver and the visits with such hosts.
 //!
-//! The first visit to a host is on the account of the site that linked to it, its source. A source may bring in
-//! `thresholds.dead_hosts` hosts that do not answer, and [`HOSTS_PER_LIVE_HOST`] more for each host that does. Hosts
-//! whose first visit is under way count as dead until it ends, so that a page with thousands of dead links does not
-//! start thousands of look-ups at once. A host that its source cannot afford is visited later, or as soon as another
-//! site links to it. Seeds are on nobody's account.
+//! Each site that links to new hosts (a source) has an account, which counts the first visits to these hosts. A source
+//! may link to `thresholds.dead_hosts` hosts that do not answer. For each host that answers, [`HOSTS_PER_LIVE_HOST`]
+//! more are allowed. A host counts as dead until its first visit ends, so that a page with thousands of dead links does
+//! not start thousands of look-ups at the same time. When the account of a source is used up, its further hosts are
+//! visited later, or as soon as another site links to them. First visits to the hosts of seeds are not counted.
 //!
-//! The accounts are in memory only. Each crawl opens them anew, and every day half of the counts is forgotten.
+//! The accounts are in memory only. Each crawl starts with empty accounts, and the counts are halved every day.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use aranha_url::SiteKey;
 
-/// Number of further hosts that a source may bring in for each of its hosts that answered.
+/// For each host that answered, its source may link to this number of further hosts that do not answer.
 const HOSTS_PER_LIVE_HOST: u32 = 8;
-/// Number of different sites that a visit may link to before the account of its site limits them.
+/// Number of different sites to which one visit may always link, unless the account of its site is used up.
 const MAX_LINKED_SITES: usize = 10_000;
-/// Maximum number of accounts. When it is reached, all are dropped, except those with visits under way.
+/// Maximum number of accounts. When it is reached, all accounts without a visit under way are dropped.
 const MAX_ACCOUNTS: usize = 64 << 10;
-/// Time after which half of the counts of an account is forgotten, in milliseconds: one day.
+/// Time after which the counts of an account are halved, in milliseconds: one day.
 const HALF_LIFE_MS: i64 = 24 * 3600 * 1000;
-/// Minimum wait of a host until first visits of other hosts from its source have ended, in milliseconds.
+/// Minimum wait of a host, in milliseconds, if too many first visits on the account of its source are under way.
 const MIN_WAIT_MS: i64 = 1000;
 /// Waiting hosts of one source are tried again one after another, at most this number of them per second.
 const WAITS_PER_SECOND: i64 = 500;
@@ -69,7 +69,8 @@ impl Account {
     }
 }
 
-/// The first visit to a host, on the account of its source. If it is dropped without a result, the account forgets it.
+/// The first visit to a host, on the account of its source. If this value is dropped without a call of
+/// [`FirstVisit::end`], the account does not count the visit.
 #[derive(Debug)]
 pub(crate) struct FirstVisit {
     accounts: Arc<SourceAccounts>,
@@ -77,7 +78,7 @@ pub(crate) struct FirstVisit {
 }
 
 impl FirstVisit {
-    /// Ends the first visit. `is_live`: the host answered.
+    /// Ends the first visit. `is_live`: whether the host answered.
     pub(crate) fn end(self, is_live: bool) {
         self.accounts.change(self.source, |account| {
             let count = if is_live {
@@ -102,8 +103,9 @@ impl Drop for FirstVisit {
 }
 
 impl SourceAccounts {
-    /// Begins the first visit to a host, on the account of the first of its sources that can afford it. `max_dead`:
-    /// `thresholds.dead_hosts`. `Err`: no source can afford the visit now; the error is the time of the next attempt.
+    /// Begins the first visit to a host. The visit is on the account of the first of the `sources` whose account is not
+    /// used up. `max_dead`: `thresholds.dead_hosts`. If all accounts are used up, the error is the time of the next
+    /// attempt.
     pub(crate) fn begin(
         self: &Arc<Self>,
         sources: &[SiteKey],
@@ -136,7 +138,8 @@ impl SourceAccounts {
         Err(next)
     }
 
-    /// Number of different sites that one visit to `source` may link to; 0 if the source brought in too many dead hosts.
+    /// Number of different sites to which one visit to `source` may link; 0 if `source` has linked to too many dead
+    /// hosts.
     pub(crate) fn max_linked_sites(&self, source: SiteKey, max_dead: u32) -> usize {
         let accounts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match accounts.get(&source) {
@@ -165,7 +168,7 @@ mod tests {
     const B: SiteKey = SiteKey(2);
     const NOW: i64 = 1_000_000;
 
-    /// Begins first visits of sites that `A` links to, until the account of `A` cannot pay for another. Returns them.
+    /// Begins first visits to sites to which `A` links, until the account of `A` is used up. Returns these visits.
     fn begin_all(accounts: &Arc<SourceAccounts>) -> Vec<FirstVisit> {
         std::iter::from_fn(|| accounts.begin(&[A], 10, NOW).ok()).collect()
     }
@@ -187,7 +190,7 @@ mod tests {
         );
         // Another site links to the same host.
         assert!(accounts.begin(&[A, B], 10, NOW).is_ok());
-        // Half of the dead hosts is forgotten after a day.
+        // The number of dead hosts is halved after a day.
         assert!(accounts.begin(&[A], 10, NOW + HALF_LIFE_MS).is_ok());
         assert!(accounts.max_linked_sites(A, 10) >= MAX_LINKED_SITES);
     }

@@ -1,9 +1,10 @@
-//! Top-level domains in which every name has an address (D6; Viuva Negra 4.1, 5.4). A name that nobody registered leads
-//! to a page of the registry. "It does not visit sites hosted on IP addresses that are the target of top level domains
-//! that use DNS wildcarding."
+//! Top-level domains in which every name has an address (D6; Viuva Negra 4.1, 5.4). In such a domain, a name that
+//! nobody has registered leads to a page of the registry. Viuva Negra "does not visit sites hosted on IP addresses that
+//! are the target of top level domains that use DNS wildcarding".
 //!
-//! The first visit to a host of a top-level domain resolves an invented name below it. Its addresses are the target of
-//! the wildcard. The collection's black list gets them, so that they are refused in later crawls, too.
+//! The first visit to a host of a top-level domain resolves an invented name below this domain. If the name has
+//! addresses, they are the target of a wildcard. They are added to the collection's black list, so that later crawls
+//! refuse them too.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,7 +22,7 @@ pub(crate) struct TldTest {
     pub(crate) tld: String,
     /// The invented name to resolve.
     pub(crate) invented: String,
-    /// Empty until the test has ended. All visits to hosts of the domain wait for one test.
+    /// Empty until the test has ended. All visits to hosts of the domain wait for the same test.
     pub(crate) cell: Arc<OnceCell<()>>,
 }
 

@@ -1,32 +1,32 @@
-//! The words of a site: which words of a page are new, and which are confirmed (D5, D7).
+//! The words of a site (D5, D7). Finds the words of a page that are new and the words that the page confirms.
 //!
-//! A word counts in favour of a site only if a second page has it too: it is then *confirmed*. So a page of invented words
-//! brings nothing, however many there are, while the words of a real text recur on other pages of the site. Every word
-//! is confirmed once. A site that repeats a fixed set of words has soon confirmed all of them.
+//! When a second page of the site has a word, the word is *confirmed*. Only confirmed words count in favour of a site,
+//! and each word is confirmed only once. The words of a real text recur on other pages of the site, but invented words
+//! do not. A site that repeats a fixed set of words has soon confirmed all of them.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::traps::words::HASH_MULTIPLIER;
 
-/// Maximum size of each of the three sets of words: a hash table of 16,384 slots is then full.
+/// Maximum size of each of the three sets of words. It fits into a hash table of 16,384 slots.
 const MAX_WORDS: usize = 14 << 10;
-/// A page is novel only if it confirms more than one word in `NOVEL_SHARE`. A near duplicate of another page must
-/// confirm more than one in `NOVEL_SHARE_OF_NEAR_DUPLICATE`, because a few confirmed words there may be only names or
+/// A page is novel only if it confirms more than one in `NOVEL_SHARE` of its words. A near duplicate of another page
+/// must confirm more than one in `NOVEL_SHARE_OF_NEAR_DUPLICATE`, because a few confirmed words may be only names or
 /// misprints.
 const NOVEL_SHARE: usize = 200;
 const NOVEL_SHARE_OF_NEAR_DUPLICATE: usize = 20;
-/// A page with many more new words than confirmed ones is not novel: for every confirmed word it may have this number of
-/// new words.
+/// A page is not novel if it has more new words than this number times its confirmed words.
 const NEW_PER_CONFIRMED: usize = 6;
-/// A page with at least this number of words is foreign if more than three quarters of them are new.
+/// A page with at least this number of words is foreign (its words may be invented) if more than three quarters of them
+/// are new.
 const MIN_FOREIGN_WORDS: usize = 8;
 
-/// A set of words by their hashes. Hashes of 32 bits are enough: if 16,000 words are known, one in 250,000 new words
+/// A set of the hashes of words. Hashes of 32 bits are enough: if 16,000 words are known, only one in 250,000 new words
 /// has the hash of a known word. Short hashes save memory, because thousands of visits keep such sets.
 type WordSet = HashSet<u32, BuildHasherDefault<WordHasher>>;
 
-/// Hasher for words that are hashes already. It only multiplies, to fill the upper bits, which hashbrown uses for its
+/// Hasher for words that are already hashes. The multiplication fills the upper bits, which hashbrown uses for its
 /// tags.
 #[derive(Debug, Default)]
 struct WordHasher(u64);
@@ -47,10 +47,10 @@ impl Hasher for WordHasher {
     }
 }
 
-/// The words of the pages that a visit has read. Its size has a fixed maximum.
+/// The words of the pages that a visit has read. The number of words is limited.
 #[derive(Debug, Default)]
 pub(crate) struct Vocabulary {
-    /// Words of one page only.
+    /// Words that only one page has.
     once: WordSet,
     /// Confirmed words. When the newer set is full, it replaces the older one.
     confirmed: WordSet,
@@ -97,8 +97,7 @@ impl Vocabulary {
 }
 
 impl WordCounts {
-    /// Whether the page brings text that the site did not have. `is_near_duplicate`: an earlier page has nearly the same
-    /// text.
+    /// Whether the page brings new text. `is_near_duplicate`: whether an earlier page has nearly the same text.
     pub(crate) fn is_novel(self, is_near_duplicate: bool) -> bool {
         let share = share_of(is_near_duplicate);
         self.confirmed * share > self.all
@@ -106,13 +105,13 @@ impl WordCounts {
             && !self.is_foreign()
     }
 
-    /// Whether more than one word in `NOVEL_SHARE` is new or confirmed by this page. The first pages of a visit are
-    /// judged by this weaker test: nearly all of their words are new to the visit, so few can be confirmed.
+    /// Whether more than one in `NOVEL_SHARE` of the words is new or confirmed by this page. This weaker test is for
+    /// the first pages of a visit. Nearly all words of these pages are new to the visit, so few can be confirmed.
     pub(crate) fn may_be_novel(self, is_near_duplicate: bool) -> bool {
         (self.new + self.confirmed) * share_of(is_near_duplicate) > self.all
     }
 
-    /// Whether the page has hardly any word in common with the pages before it, as if its words were invented. Pages of
+    /// Whether the page has hardly any words in common with earlier pages, so that its words may be invented. Pages of
     /// real sites share a menu and the frequent words of their language.
     fn is_foreign(self) -> bool {
         self.all >= MIN_FOREIGN_WORDS && 4 * self.new > 3 * self.all
@@ -166,12 +165,12 @@ mod tests {
         // All words are new: an invented text, or the first page in another language.
         check(100, 100, 0, false, false);
         check(100, 80, 20, false, false);
-        // One confirmed word is enough for 199 words, or for 19 of a near duplicate.
+        // One confirmed word is enough for a page of 199 words, or for a near duplicate of 19 words.
         check(199, 6, 1, false, true);
         check(200, 6, 1, false, false);
         check(100, 0, 1, true, false);
         check(19, 0, 1, true, true);
-        // An apology with ten random words, one of which was the text of the link to this page.
+        // An error page with ten random words. One of these words was also the text of the link to this page.
         check(50, 9, 1, false, false);
         // Few words.
         check(4, 4, 0, false, false);

@@ -1,13 +1,13 @@
 //! Wildcard domains: domains in which every host name has an address (D6; Viuva Negra 4.1, 5.4).
 //!
-//! When several hosts of a domain have been visited, the visit of the last of them resolves an invented name below the
-//! domain. If that name has an address, the domain is a wildcard. This alone does not make it a trap, because many
-//! publishers give each author a host. From then on the hosts of the domain are checked together, like the pages of one
-//! site ([`novelty`](super::novelty)): whether they bring new text, and whether their links lead to known hosts. If
-//! they are a trap, the domain is blocked, and the pages already fetched are kept.
+//! When [`HOSTS_BEFORE_TEST`] hosts of a domain have been visited, an invented name below the domain is resolved. If
+//! that name has an address, the domain is a wildcard. A wildcard is not yet a trap, because many publishers give each
+//! author a host. From then on, the hosts of the domain are checked together, like the pages of one site
+//! ([`novelty`](super::novelty)): do they bring new text, and do their links lead to known hosts? If they are a trap,
+//! the domain is blocked. The pages that were already fetched are kept.
 //!
-//! Domains are determined with the Public Suffix List, including its private part. So a host directly below
-//! `blogspot.com` is a domain of its own.
+//! Domains are determined with the Public Suffix List, including its private part. The private part makes each host
+//! directly below `blogspot.com` a domain of its own.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -17,10 +17,10 @@ use aranha_url::{SiteKey, registrable};
 
 use crate::traps::novelty::{MIN_LINKED_PAGES_OF_HOSTS, Novelty, Reading, Trap};
 
-/// Number of visited hosts of a domain after which an invented name is resolved.
+/// When this number of hosts of a domain were visited, an invented name is resolved.
 const HOSTS_BEFORE_TEST: usize = 4;
-/// Maximum number of domains in memory. When it is reached, domains that are neither wildcards nor blocked are dropped.
-/// If there are no such domains, all are dropped.
+/// Maximum number of domains in memory. When it is reached, only wildcards and blocked domains are kept. If these are
+/// still too many, all domains are dropped.
 const MAX_DOMAINS: usize = 64 << 10;
 /// Maximum number of hosts in memory for one wildcard domain.
 const MAX_HOSTS: usize = 64 << 10;
@@ -31,8 +31,8 @@ pub(crate) struct WildcardDomains(Mutex<HashMap<String, Domain>>);
 
 #[derive(Debug, Default)]
 struct Domain {
-    /// Before the wildcard test: the hosts of the domain that were visited. After it, if the domain is a wildcard: the
-    /// hosts that its pages link to.
+    /// Before the wildcard test, the visited hosts of the domain. After the test, if the domain is a wildcard, the
+    /// hosts to which its pages link.
     hosts: Seen,
     state: WildcardState,
     novelty: Novelty,
@@ -49,7 +49,7 @@ enum WildcardState {
     Blocked,
 }
 
-/// The domain that `host` is a subdomain of. `None` if the host is the domain itself, its `www` twin or an IP address.
+/// The registrable domain above `host`. `None` if `host` is this domain itself, its `www` twin or an IP address.
 pub(crate) fn parent_domain(host: &str) -> Option<&str> {
     let domain = registrable(host)?;
     let below = host.strip_suffix(domain)?;
@@ -58,12 +58,12 @@ pub(crate) fn parent_domain(host: &str) -> Option<&str> {
 
 impl WildcardDomains {
     /// Counts a visited host. When the domain has [`HOSTS_BEFORE_TEST`] visited hosts, returns the invented name to
-    /// resolve, once per domain.
+    /// resolve. A name is returned only once for each domain.
     pub(crate) fn add_host(&self, host: &str, site: SiteKey) -> Option<String> {
         let domain = parent_domain(host)?;
         let mut domains = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if domains.len() >= MAX_DOMAINS && !domains.contains_key(domain) {
-            // Domains that are dropped may be tested again.
+            // A domain that is dropped may be tested again.
             domains.retain(|_, domain| {
                 matches!(
                     domain.state,
@@ -110,8 +110,8 @@ impl WildcardDomains {
         entry.is_some_and(|entry| entry.state == WildcardState::Wildcard)
     }
 
-    /// Adds a page of a host of a wildcard domain. `links`: the hosts of the same domain that the page links to. If the
-    /// domain is now a trap, marks it as blocked and returns the kind of trap.
+    /// Adds a page from a host of a wildcard domain. `links`: the hosts of the same domain to which the page links. If
+    /// the domain is now a trap, marks it as blocked and returns the kind of trap.
     pub(crate) fn add_page(
         &self,
         host: &str,

@@ -1,8 +1,8 @@
 //! The words of a text, as hashes, for trap detection ([`crate::traps::novelty`]).
 //!
-//! A word is a sequence of ASCII letters, ASCII digits and bytes above ASCII. The text is read in blocks of 64 bytes: a
-//! bit mask says which bytes belong to words. The mask is computed 16 bytes at a time with SSE2, which every x86-64
-//! processor has, and 8 bytes at a time elsewhere.
+//! A word is a sequence of ASCII letters, ASCII digits and bytes above ASCII. The text is read in blocks of 64 bytes.
+//! For each block, a bit mask says which bytes belong to words. Every x86-64 processor has SSE2, which computes the
+//! mask for 16 bytes at a time. On other processors, 8 bytes are handled at a time.
 
 /// An odd number with evenly distributed bits (from the golden ratio), for multiplicative hashing.
 pub(crate) const HASH_MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -12,7 +12,7 @@ const fn repeat(byte: u8) -> u64 {
     byte as u64 * 0x0101_0101_0101_0101
 }
 
-/// The high bit of every byte.
+/// A mask of the high bits of all eight bytes.
 #[cfg(any(test, not(target_arch = "x86_64")))]
 const HIGH_BITS: u64 = repeat(0x80);
 /// The bit by which ASCII capitals and small letters differ.
@@ -25,8 +25,8 @@ fn in_range(bytes: u64, first: u8, last: u8) -> u64 {
 }
 
 #[cfg(any(test, not(target_arch = "x86_64")))]
-/// Returns two masks. In the first, the high bit of every byte that belongs to a word is set; in the second, the high
-/// bit of every digit.
+/// Returns two masks. In the first mask, the high bit of every byte that belongs to a word is set. In the second mask,
+/// the high bit of every digit is set.
 fn classify(bytes: u64) -> (u64, u64) {
     let low = bytes & !HIGH_BITS;
     let ascii = !bytes & HIGH_BITS;
@@ -41,10 +41,10 @@ fn high_bits(highs: u64) -> u64 {
     (highs >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
 }
 
-/// Bytes per block: one bit of a `u64` each.
+/// Bytes per block. Each byte has one bit in a `u64` mask.
 const BLOCK: usize = 64;
 
-/// Which bytes of a block belong to words, and which are digits.
+/// Two bit masks of a block: the bytes that belong to words, and the digits.
 #[inline]
 fn classify_block(block: &[u8; BLOCK]) -> (u64, u64) {
     #[cfg(target_arch = "x86_64")]
@@ -74,8 +74,8 @@ fn classify_by_16(block: &[u8; BLOCK]) -> (u64, u64) {
         _mm_set1_epi8, _mm_sub_epi8,
     };
     let bits = |bytes| u64::from(_mm_movemask_epi8(bytes) as u16);
-    // Selects the bytes from `first` to `first + count - 1`. After `first` is subtracted, these are below `count`.
-    // Bytes smaller than `first` wrap around to values of `count` or more.
+    // Selects the bytes from `first` to `first + count - 1`. When `first` is subtracted, the results for these bytes
+    // are below `count`. Bytes smaller than `first` wrap around to values of `count` or more.
     let in_range = |bytes: __m128i, first: u8, count: u8| {
         let above = _mm_sub_epi8(bytes, _mm_set1_epi8(first as i8));
         _mm_cmpeq_epi8(_mm_min_epu8(above, _mm_set1_epi8(count as i8 - 1)), above)
@@ -129,8 +129,8 @@ fn is_word_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || !byte.is_ascii()
 }
 
-/// Hash of the first `length` bytes of a text, ignoring case. The hash is never stored, so it may differ between
-/// releases of aranha.
+/// Hash of the first `length` bytes of a text, ignoring case. The hash is never stored, so the function can be changed
+/// between releases.
 fn hash(text: &[u8], length: usize) -> u32 {
     let mut hash = HASH_MULTIPLIER ^ length as u64;
     let mut start = 0;

@@ -2,26 +2,25 @@
 //!
 //! [`decide`] is called once for every page that was fetched, after the response was read and before anything is
 //! recorded. The visit applies the [`Verdict`] (`visit/apply.rs`); the page's record is built from the response and the
-//! verdict (`commit/page_record.rs`). Pages that are not fetched go through [`decide_unfetched`], pages that the
-//! proxy's cache no longer has through [`decide_cache_miss`], and a site that cannot be reached through
-//! [`decide_outage`].
+//! verdict (`commit/page_record.rs`). [`decide_unfetched`] judges pages that are not fetched, and [`decide_cache_miss`]
+//! judges pages that the proxy's cache no longer has. [`decide_outage`] judges a site that cannot be reached.
 //!
-//! **Nothing here has side effects.** The functions read the response, the page and the policy; they change neither the
-//! site nor the queue, and they read no clock. (One exception: the revisit policy `optimal` counts the pages that it
-//! plans, see `aranha_revisit`.)
+//! **Nothing here has side effects.** The functions do not change the site or the queue, and they do not read a clock.
+//! The only exception is the revisit policy `optimal`, which counts the pages that it plans (see `aranha_revisit`).
 //!
 //! The rules, in the order in which they apply:
 //!
 //! 1. The server could not be reached: the page stays in the queue while its site waits (`outage.rs`).
-//! 2. The failure is temporary and the retry table has a delay left: retry. A truncated response counts as temporary.
-//! 3. The server sent `Retry-After` or 429, or [`DOWN_AFTER_FAILURES`] fetches in a row have failed: the visit ends and
-//!    the site waits (`courtesy/retry_after.rs`).
+//! 2. The failure is temporary and the retry table has a delay left: the page is retried. A truncated response counts
+//!    as a temporary failure.
+//! 3. The server sent `Retry-After` or 429, or the page is retried and [`DOWN_AFTER_FAILURES`] fetches in a row have
+//!    failed: the visit ends, and the site waits (`courtesy/retry_after.rs`).
 //! 4. The response is the site's "not found" page: the page counts as gone (`traps/soft_404.rs`).
-//! 5. The response redirects to the page itself, for example to its twin or to the same URL after setting a cookie: the
-//!    page is fetched again, at most [`MAX_SELF_REDIRECTS`] times. This replaces a retry by rule 2. Any other redirect
-//!    is a link.
-//! 6. The page has a version, from this response or an earlier one: the revisit policy plans its next visit, unless
-//!    rule 2 has planned a retry (`revisit.rs`).
+//! 5. The response redirects to the page itself, for example to its twin, or to the same URL after setting a cookie:
+//!    the page is fetched again, at most [`MAX_SELF_REDIRECTS`] times. Such a fetch replaces a retry by rule 2. Any
+//!    other redirect is a link.
+//! 6. The page has a version, from this response or an earlier one: unless rule 2 has planned a retry, the revisit
+//!    policy plans the next visit (`revisit.rs`).
 //! 7. The page has no version: after a temporary failure it is fetched again in the next round. After any other failure
 //!    it is never fetched again.
 //!
@@ -50,13 +49,13 @@ pub(crate) use self::trap::{
     TrapObservation, TrapReason, duplicate_threshold, link_threshold, observe, page_threshold,
 };
 
-/// Maximum number of times that a page is fetched again because it redirects to itself, also with another scheme or to
-/// its twin (`www.`).
+/// Maximum number of times that a page is fetched again because it redirects to itself. A redirect to the same page
+/// with another scheme, or on the twin host (`www.`), counts too.
 const MAX_SELF_REDIRECTS: u8 = 3;
 /// Number of failed fetches in a row after which the server counts as down.
 const DOWN_AFTER_FAILURES: u32 = 5;
 
-/// The part of a site's state that a verdict depends on.
+/// The part of a site's state on which a verdict depends.
 #[derive(Clone, Debug)]
 pub(crate) struct SiteView<'a> {
     pub(crate) key: SiteKey,
@@ -64,11 +63,11 @@ pub(crate) struct SiteView<'a> {
     pub(crate) now: i64,
     /// The response to the soft 404 probe, if the probe was sent.
     pub(crate) absent: Option<&'a Absent>,
-    /// The site's rounds, which the revisit policy `selective` keeps.
+    /// The changes of the site's pages by round. The revisit policy `selective` uses this history.
     pub(crate) rounds: &'a SiteHistory,
     /// The intervals that the user has set for the site.
     pub(crate) pace: Pace,
-    /// Fetches in a row, this one included, that failed or got 429 or 5xx.
+    /// Number of fetches in a row that failed or got 429 or 5xx. It includes this fetch.
     pub(crate) failures: u32,
     /// The decision about the outage, if this fetch could not reach the server.
     pub(crate) outage: Option<SiteOutage>,
@@ -78,10 +77,11 @@ pub(crate) struct SiteView<'a> {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Verdict {
     pub(crate) next: NextVisit,
-    /// Number of fetches in a row that ended in a temporary failure, for the page's record. 0 if no retry is planned.
+    /// Number of fetches of this page in a row that ended in a temporary failure. 0 if no retry is planned. It is
+    /// stored in the page's record.
     pub(crate) tries: u8,
-    /// How the page compares with its last version. `None` if that was not decided, for example because the page is
-    /// fetched again in this visit.
+    /// How the page compares with its last version. `None` if the two were not compared, for example because the page
+    /// is fetched again in this visit.
     pub(crate) state: Option<PageState>,
     pub(crate) kept: KeptVersion,
     pub(crate) soft_404: bool,
@@ -90,7 +90,7 @@ pub(crate) struct Verdict {
     pub(crate) back_off: Option<BackOff>,
     /// Whether the change signal that brought this visit forward was right.
     pub(crate) signal: Option<SignalCheck>,
-    /// The fields of the site's rounds that this fetch changes. `None` unless the policy is `selective`, or is `fixed` or
+    /// The update of [`SiteView::rounds`] after this fetch. `None` unless the policy is `selective`, or `fixed` or
     /// `frequency` with quick rounds.
     pub(crate) rounds: Option<SiteUpdate>,
 }
@@ -98,8 +98,8 @@ pub(crate) struct Verdict {
 /// When a page is fetched again.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum NextVisit {
-    /// The page goes back to the front of the visit's queue. `path`: the path to request, if it differs from that of
-    /// the page.
+    /// The page goes back to the front of the visit's queue. `path`: the path to request, if it is not the path of the
+    /// page.
     Queued { path: Option<String>, tries: u8 },
     /// The retry table plans the next fetch at `due` (unix milliseconds).
     Retry { due: i64 },
@@ -108,7 +108,7 @@ pub(crate) enum NextVisit {
     /// The page is fetched again in the next round, at `due`, because the retry table is used up and the page has no
     /// version.
     NextRound { due: i64 },
-    /// Never.
+    /// The page is not fetched again.
     Done,
 }
 
@@ -126,9 +126,9 @@ pub(crate) enum KeptVersion {
 /// How a redirect is treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RedirectAction {
-    /// The redirect leads to the page itself, which is fetched again under the origin and path that the redirect gives.
+    /// The redirect leads to the page itself. The page is fetched again with the origin and path of the redirect.
     Repeat,
-    /// The redirect leads to the page itself, and the page has been fetched again [`MAX_SELF_REDIRECTS`] times.
+    /// The redirect leads to the page itself, but the page was already fetched again [`MAX_SELF_REDIRECTS`] times.
     GiveUp,
     /// The redirect is admitted like a link.
     Link,
@@ -143,7 +143,8 @@ pub(crate) struct SignalCheck {
 }
 
 impl NextVisit {
-    /// The time at which the frontier hands the page out again. `None` if the page is in the visit's queue or is done.
+    /// The time from which the frontier gives the page to a visit again. `None` if the page is in the visit's queue or
+    /// is done.
     pub(crate) fn due(&self) -> Option<i64> {
         match self {
             Self::Retry { due } | Self::Revisit { due, .. } | Self::NextRound { due } => Some(*due),
@@ -231,7 +232,7 @@ fn retry(
     response: &PageResponse,
     policy: &CrawlPolicy,
 ) {
-    // A truncated response is stored, and the page is retried as if no response had arrived.
+    // A truncated response is stored. But the page is retried as if no response had arrived.
     let cause = match response.truncated {
         Some(Truncated::Disconnect) => Outcome::Reset,
         Some(Truncated::Time) => Outcome::Timeout,
@@ -260,16 +261,16 @@ fn redirect_action(
     if target.site_key() != site.key || target.path_key() != page.key {
         RedirectAction::Link
     } else if page.tries < MAX_SELF_REDIRECTS {
-        // Redirects to the page itself count as tries, which are kept between visits. Otherwise two twins that redirect
-        // to each other would be fetched forever.
+        // Redirects to the page itself count as tries. Tries are kept between visits, so that two twins that redirect
+        // to each other are not fetched forever.
         RedirectAction::Repeat
     } else {
         RedirectAction::GiveUp
     }
 }
 
-/// The verdict about a page that is not fetched: robots.txt or the scope refuses it, its site is given up, or the
-/// collector panicked.
+/// The verdict about a page that is not fetched, because robots.txt or the scope refuses it, because its site is given
+/// up, or because the collector panicked.
 pub(crate) fn decide_unfetched(
     site: &SiteView<'_>,
     outcome: Outcome,
@@ -280,7 +281,7 @@ pub(crate) fn decide_unfetched(
     match &page.past {
         _ if matches!(outcome, Outcome::Blocked | Outcome::OutOfScope) => {}
         Some(past) => keep_version(&mut verdict, site, page, past, policy),
-        // The rules may change: robots.txt is fetched again every day.
+        // The page is tried again, because the rules in robots.txt may change.
         None if outcome == Outcome::RobotsRefused => {
             if policy.config.revisit.policy != Policy::Never {
                 let due = policy.schedule.in_next_round(site.key.0, site.now);
@@ -326,8 +327,8 @@ fn next_round(site: &SiteView<'_>, cause: Outcome, policy: &CrawlPolicy) -> Next
     }
 }
 
-/// The next try after the retry table is used up: in the next round, and not before the table's last delay is over.
-/// `None` for failures that are not temporary.
+/// The time of the next try when the retry table is used up. It is in the next round, but not before the last delay of
+/// the table is over. `None` for failures that are not temporary.
 fn after_retries(site: &SiteView<'_>, cause: Outcome, policy: &CrawlPolicy) -> Option<i64> {
     let config = &policy.config;
     let last = config.retry.delays(cause)?.last()?;

@@ -13,14 +13,14 @@ use crate::visit::Ending;
 pub(crate) enum SiteOutage {
     /// The site is released until this time, in unix milliseconds. Its pages stay pending.
     Wait { until: i64 },
-    /// The visit is already ending, because an earlier fetch failed or because the site is blocked. The pages of the
-    /// site stay pending.
+    /// The visit is already ending, because of a back-off after an earlier fetch or because the site is blocked. The
+    /// pages of the site stay pending.
     Ending,
     /// The server is not tried again. All pages in the queue are recorded as failed.
     GiveUp,
 }
 
-/// Whether this outcome is a failure of the site, not of one page.
+/// Whether this outcome means that the whole site cannot be reached.
 pub(crate) fn is_outage(outcome: Outcome) -> bool {
     matches!(
         outcome,
@@ -32,8 +32,8 @@ pub(crate) fn is_outage(outcome: Outcome) -> bool {
     )
 }
 
-/// Decides about a site that could not be reached. `outages`: number of earlier visits in a row that ended in an
-/// outage. `ending`: how the visit will end, if that is already decided.
+/// Decides about a site that could not be reached. `outages`: how many of the latest visits, in a row, ended in an
+/// outage. `ending`: how the visit will end, if this is already decided.
 pub(crate) fn decide_outage(
     site: &SiteView<'_>,
     cause: Outcome,

@@ -1,10 +1,10 @@
 //! Revisits: whether a page has changed, and when to fetch it again (I1 to I4, F12).
 //!
-//! A page has changed if its text has changed; changes of the markup do not count. The policies are in
+//! A page has changed if its text has changed. Changes of the markup do not count. The policies are in
 //! `crates/revisit`. This file converts a page's [`Past`] and its site's rounds to the input of
 //! [`Schedule::plan`](aranha_revisit::Schedule::plan). The policy `selective` distinguishes the entry pages of a site
-//! (`site_depth` 0) from its inner pages, which are all others. It groups inner pages by the page on which they were
-//! found ([`Pending::via`]).
+//! (`site_depth` 0) from all other pages, which are its inner pages. It groups inner pages by the page on which they
+//! were found ([`Pending::via`]).
 
 use aranha_frontier::{Past, Pending};
 use aranha_revisit::{
@@ -83,7 +83,8 @@ pub(super) fn plan(
     }
 }
 
-/// The place of a page in its site, for the policy `selective`. With `entry_pages` all heads are the same.
+/// The place of a page in its site, for the policy `selective`. With `entry_pages`, all inner pages of a site have the
+/// same head.
 fn place(page: &Pending, policy: &CrawlPolicy) -> PagePlace {
     let head = match policy.config.revisit.selective {
         SelectiveGroups::EntryPages => 0,
@@ -111,17 +112,17 @@ fn check_signal(source: u8, state: PageState) -> Option<SignalCheck> {
     Some(SignalCheck { source, changed })
 }
 
-/// Policy `selective`: the decision about an inner page that is due.
+/// The decision of the policy `selective` about a page that is due.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct PassOver {
-    /// When the page is due again, if it is passed over. `None`: it is fetched now.
+    /// When the page is due again, if it is passed over. `None` if it is fetched now.
     pub(crate) until: Option<i64>,
-    /// The fields of the site's rounds that this decision changes.
+    /// The update of [`SiteView::rounds`], if there is one.
     pub(crate) rounds: Option<SiteUpdate>,
 }
 
-/// Policy `selective`: decides whether a page that is due is fetched or passed over in this round. Entry pages, new
-/// pages, retries and pages with a change signal are always fetched.
+/// With the policy `selective`, decides whether a page that is due is fetched or passed over in this round. Entry
+/// pages, new pages, retries and pages with a change signal are always fetched.
 pub(crate) fn decide_pass_over(
     site: &SiteView<'_>,
     page: &Pending,

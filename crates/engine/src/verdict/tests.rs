@@ -69,7 +69,7 @@ fn page(tries: u8) -> Pending {
     }
 }
 
-/// A page that was fetched a week ago; the fingerprint of its text was 1.
+/// A page that was fetched a week ago. The fingerprint of its text was 1.
 fn known_page(tries: u8) -> Pending {
     let past = Past {
         time: NOW - 7 * DAY,
@@ -182,7 +182,7 @@ fn outages_are_retried_by_the_table_and_then_once_per_round() {
     check(0, None, frequency, &wait(10 * MINUTE));
     check(1, None, frequency, &wait(12 * HOUR));
     check(1, Some(Ending::Release), frequency, &wait(12 * HOUR));
-    // The retry table is used up: the next try is in the next round, but not before the last delay of the table is
+    // The retry table is used up. The next try is in the next round, but not before the last delay of the table is
     // over.
     check(
         2,
@@ -260,7 +260,7 @@ fn rule_2_a_truncated_response_is_retried_like_a_failure() {
             Some(retry) => assert_eq!(verdict.next, retry, "{truncated:?}"),
             None => assert!(matches!(verdict.next, NextVisit::Revisit { .. })),
         }
-        // The bytes that did arrive are kept.
+        // The bytes that arrived are kept.
         assert_eq!(verdict.kept, KeptVersion::ThisResponse);
     }
 }
@@ -326,7 +326,7 @@ fn rule_3_the_server_is_left_alone() {
         failed(Outcome::Timeout),
         back_off(MINUTE, false, false),
     );
-    // No retry is left: the other pages of the site may still be tried.
+    // No retry is left for this page, so it does not stop the fetches of other pages of the site.
     check(5, 3, busy(), None);
 }
 
@@ -524,7 +524,7 @@ fn rule_7_a_page_without_a_version_starts_over_or_is_done() {
     ] {
         let verdict = decide_now(&site(), &failed(outcome), &page(tries));
         match verdict.next {
-            // The next round, but not before the last delay of the retry table is over.
+            // In the next round, but not before the last delay of the retry table is over.
             NextVisit::NextRound { due } => {
                 assert!(starts_over && due >= NOW + 12 * HOUR, "{outcome}");
             }
@@ -588,7 +588,7 @@ fn pages_that_the_cache_no_longer_has() {
 #[test]
 fn selective_passes_over_inner_pages_until_the_next_round() {
     let selective = policy(Policy::Selective);
-    // Neither the entry page nor any inner page has ever changed.
+    // In 31 daily visits, neither the entry page nor an inner page has changed.
     let mut rounds = SiteHistory::default();
     for day in (0..=30).rev() {
         let place = |key| PagePlace {

@@ -1,7 +1,7 @@
-//! Traps: evidence from one page about its site, and the thresholds (D5 to D8).
+//! Evidence from one page that its site is a trap or is not, and the thresholds of a site (D5 to D8).
 //!
-//! `traps/novelty.rs` collects the evidence of all pages and decides whether the site is a trap. `visit/trap_check.rs`
-//! calls it and blocks the site.
+//! `traps/novelty.rs` collects the evidence of all pages, and decides whether the site is a trap. `visit/trap_check.rs`
+//! calls that decision, and blocks the site.
 
 use std::fmt;
 
@@ -14,9 +14,9 @@ use crate::traps::novelty::{Reading, Trap};
 /// Why a site is blocked as a trap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TrapReason {
-    /// The threshold `urls` is reached by the fetched pages.
+    /// The number of fetched pages has reached the threshold `urls`.
     Pages(u64),
-    /// The threshold `urls` is reached by the known pages.
+    /// The number of known pages has reached the threshold `urls`.
     Urls(u64),
     /// The threshold `duplicates` is reached.
     Duplicates(u64),
@@ -35,13 +35,15 @@ impl fmt::Display for TrapReason {
     }
 }
 
-/// Whether the number of fetched pages of the site has reached the threshold `urls`, and the site is to be blocked.
+/// The reason to block the site, if the number of its fetched pages has reached the threshold `urls` and
+/// `thresholds.block` is set.
 pub(crate) fn page_threshold(counters: &Counters, thresholds: &Thresholds) -> Option<TrapReason> {
     let limit = thresholds.urls.filter(|_| thresholds.block)?;
     (counters.fetched >= limit).then_some(TrapReason::Pages(limit))
 }
 
-/// Why the links of a site with `known` pages are not followed, if a threshold is reached and the site is not blocked.
+/// Why the links of a site with `known` pages are not followed: it has reached a threshold. `None` with
+/// `thresholds.block`, because the site is then blocked instead.
 pub(crate) fn link_threshold(
     known: usize,
     counters: &Counters,
@@ -55,7 +57,7 @@ pub(crate) fn link_threshold(
         .or_else(|| duplicate_threshold(counters, thresholds))
 }
 
-/// Whether the number of pages with known texts has reached the threshold `duplicates`.
+/// The threshold `duplicates`, if the number of duplicates has reached it.
 pub(crate) fn duplicate_threshold(
     counters: &Counters,
     thresholds: &Thresholds,
@@ -69,17 +71,18 @@ pub(crate) fn duplicate_threshold(
 pub(crate) enum TrapObservation<'a> {
     /// The page has a text, which may be new or known.
     Text(&'a Reading),
-    /// The page is an image or a document without readable text and without links. Endless sites consist of pages with
-    /// links, so this counts in favour of the site.
+    /// The page is an image or a document without readable text and without links. This counts in favour of the site,
+    /// because endless sites consist of pages with links.
     EndOfPath,
-    /// A page without text that leads to this many new pages: a redirect after a redirect, or a list of links. Endless
+    /// The page has no text but leads to new pages. It is a redirect after a redirect, or a list of links. Endless
     /// chains consist of such pages.
     Chain { new_pages: u32 },
     /// No evidence.
     Nothing,
 }
 
-/// Classifies a page. `links`: number of its links to pages of the site, and how many of these lead to new pages.
+/// Classifies a page. `links`: number of its links to pages of the site. `new`: how many of these links lead to new
+/// pages.
 pub(crate) fn observe<'a>(
     page: &Pending,
     response: &'a PageResponse,

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Steps that a visit has made, and waits that may take longer than the watchdog allows. Shared by the visit, its
-/// collectors and the watchdog.
+/// Counters that the visit, its collectors and the watchdog share: the steps of the visit, and its current waits for
+/// something outside the visit.
 #[derive(Debug, Default)]
 pub(crate) struct Activity {
     /// The node that holds the lease of the visit ([`aranha_frontier::Lease::node`]).
@@ -24,7 +24,7 @@ impl Activity {
         self.node
     }
 
-    /// Counts a step: a fetch was started or has ended.
+    /// Counts a step, which is the start or the end of a fetch.
     pub(crate) fn step(&self) {
         self.steps.fetch_add(1, Relaxed);
     }
@@ -34,7 +34,8 @@ impl Activity {
         self.steps.load(Relaxed)
     }
 
-    /// Begins a wait for something outside the visit: DNS, the gate of an address, the load limit. Its end is a step.
+    /// Begins a wait for something outside the visit: DNS, the gate of an address, the load limit. The end of the wait
+    /// counts as a step.
     pub(crate) fn wait(&self) -> Wait<'_> {
         self.waits.fetch_add(1, Relaxed);
         Wait(self)
@@ -45,7 +46,7 @@ impl Activity {
     }
 }
 
-/// A wait that ends when this is dropped.
+/// A wait, which ends when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Wait<'a>(&'a Activity);
 

@@ -1,4 +1,5 @@
-//! Admits links to pages of the visit's own site: pages that the URL-seen test finds to be new are added to the queue.
+//! Admits links to pages of the visit's own site. If the URL-seen test finds that a page is new, the page is added to
+//! the queue.
 
 use aranha_frontier::{Claim, Hop, Pending};
 use aranha_url::{CanonUrl, PathKey};
@@ -10,13 +11,14 @@ use crate::signals::{self, Source};
 use crate::traps::copied_links::counterpart;
 use crate::traps::dedup::SeenHashes;
 
-/// Numbers of links from a page to pages of its own site. Several links to one page count once.
+/// Numbers of links from a page to pages of its own site. Several links to the same page count as one.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LinkCounts {
     pub(super) all: u32,
     /// Links to pages that were unknown.
     pub(super) new: u32,
-    /// Links that are not followed, because an earlier page with the same text has them too.
+    /// Links that are not followed, because an earlier page with the same text also has them (or because of
+    /// `crawl.duplicate_links`).
     pub(super) skipped: u32,
 }
 
@@ -58,8 +60,8 @@ impl Visit {
         }
     }
 
-    /// Whether the link to `path` on the page `copy` is not followed because `original`, which has the same text, has
-    /// this link as well.
+    /// Whether the link to `path` on the page `copy` is skipped. `original` is an earlier page with the same text. By
+    /// default, the link is skipped if `original` also has it.
     fn is_copied_link(&self, original: &str, copy: &str, path: &str, key: PathKey) -> bool {
         if self.site.knows_page(key) {
             return false;
@@ -120,7 +122,7 @@ impl Visit {
         }
     }
 
-    /// Adds a claim for a known page, whose last change is at `at` according to the sitemap or feed `list`.
+    /// Adds a claim for a known page. According to the sitemap or feed `list`, the page has last changed at `at`.
     fn claim_change(&mut self, key: PathKey, at: i64, list: &Pending) {
         let source = match list.hop {
             Hop::Sitemap => Source::Sitemap,

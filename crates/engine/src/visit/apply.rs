@@ -27,7 +27,7 @@ use crate::verdict::{
 };
 
 impl Visit {
-    /// Handles the end of a collector. If the collector or the reader failed, the page is recorded as failed and the
+    /// Handles the end of a collector. If the collector or the reader failed, the page is recorded as failed, and the
     /// visit continues (M6).
     pub(super) fn on_collected(&mut self, joined: Result<(Id, Collected), JoinError>) {
         self.activity.step();
@@ -46,7 +46,8 @@ impl Visit {
             Ok((id, collected)) => {
                 fault_injection::inject(FaultPoint::Visit, self.site.name());
                 self.apply_collected(collected);
-                // Last, so that the reservation in the page limit is returned if this visit panics.
+                // The page is removed last. If this visit panics before, its reservation in the page limit is still
+                // returned.
                 self.requests.remove(id);
             }
             Err(error) => {
@@ -60,7 +61,7 @@ impl Visit {
         }
     }
 
-    /// Records a page that was not fetched or not read because of a fault of the crawler. `ended`: the end of the
+    /// Records a page that could not be fetched or read because of a fault of the crawler. `ended`: the end of the
     /// response.
     fn apply_page_fault(&mut self, id: Id, problem: &str, ended: Instant) {
         let allowed_at = ended + self.pause_after(Duration::ZERO);
@@ -108,16 +109,16 @@ impl Visit {
         }
     }
 
-    /// Handles that this node may not send a request of this visit.
+    /// Handles a request of this visit that was not sent or was broken off.
     pub(super) fn on_unsent(&mut self, url: &CanonUrl, unsent: Unsent) {
         match unsent {
             Unsent::GateTaken(resolved) => {
-                // The frontier gives the site to the node to which its address belongs.
+                // With this address, the frontier gives the site to the node that owns the gate of the address.
                 self.site.store_addresses(url, *resolved);
                 self.ending = Some(Ending::Release);
             }
             Unsent::LeaseLost => self.ending = Some(Ending::Abandon),
-            // The next request waits until the node is renewed.
+            // The next request waits until the node has renewed its deadline.
             Unsent::BrokenOff => {}
         }
     }
@@ -137,7 +138,7 @@ impl Visit {
         courtesy::pause_after(crawl, host_of(self.site.name()), now, delay, took)
     }
 
-    /// Handles a page that was fetched or whose fetch failed: decides, applies the verdict, admits the links, and
+    /// Handles a page that was fetched or whose fetch failed. Makes and applies the verdict, admits the links, and
     /// records the page.
     fn apply_fetched(&mut self, fetched: FetchedPage) {
         let FetchedPage {
@@ -182,7 +183,7 @@ impl Visit {
         {
             links.outside.clear();
         }
-        // A revisit finds known text and known links, so it is no evidence of a trap.
+        // Revisits are not checked, because they find known text and known links.
         let is_blocked = page.past.is_none()
             && self.check_trap(
                 &page,
@@ -200,9 +201,9 @@ impl Visit {
         self.batch.done.push(fetch);
     }
 
-    /// The path of the first page of the site that has the same text as this page, which was fetched for the first time.
-    /// `None` if there is no such page or if the links of such pages are followed (`crawl.duplicate_links`). A short text
-    /// counts only if no link is lost by mistake.
+    /// The path of the first page in this visit with the same text as this new page. `None` if there is no such page,
+    /// if this fetch is a revisit, or if `crawl.duplicate_links` is `follow`. With `skip_all`, short texts are ignored,
+    /// because they may be equal by chance.
     fn page_with_same_text(&mut self, page: &Pending, response: &PageResponse) -> Option<String> {
         let mode = self.context.config().crawl.duplicate_links;
         let reading = response.reading.as_ref()?;
@@ -254,7 +255,7 @@ impl Visit {
         self.apply_revisit(verdict, page);
     }
 
-    /// Counts a revisit, updates the trust in the source of its change signal, and stores the site's rounds.
+    /// Counts a revisit, updates the trust in the source of its change signal, and updates the site's rounds.
     fn apply_revisit(&mut self, verdict: &Verdict, page: &Pending) {
         if page.past.is_some() {
             let counters = self.context.counters();
@@ -273,8 +274,8 @@ impl Visit {
         }
     }
 
-    /// Ends the visit, and releases the site until the back-off is over. If the server requested the back-off, its end
-    /// is stored with the site.
+    /// Ends the visit. The site is not visited again before the back-off is over. If the server requested the back-off,
+    /// the end of the back-off is stored with the site.
     pub(super) fn apply_back_off(&mut self, back_off: BackOff) {
         let until = back_off.until;
         if back_off.is_requested {
@@ -289,9 +290,10 @@ impl Visit {
         }
     }
 
-    /// Handles an outage: the site is released until the next try, or all pages in its queue are recorded as failed.
+    /// Handles an outage: the site is released until the next try. If there is no next try, all pages in the queue are
+    /// recorded as failed.
     pub(super) fn apply_outage(&mut self, cause: Outcome) -> SiteOutage {
-        // The request may have failed because the black list names the site now. Then the site is blocked.
+        // The request may have failed because the black list now names the site. Then the site is blocked.
         self.check_blacklist();
         let now = self.context.now();
         let outages = self.site.facts().counters.outages;
@@ -316,7 +318,7 @@ impl Visit {
         outage
     }
 
-    /// Handles a page that the proxy's cache no longer has. A known page waits for its revisit; a new page is fetched
+    /// Handles a page that the proxy's cache no longer has. A known page waits for its revisit. A new page is fetched
     /// from its own server.
     fn apply_cache_miss(&mut self, mut page: Pending) {
         add(&self.context.counters().proxy_misses, 1);
@@ -343,7 +345,7 @@ impl Visit {
         }
     }
 
-    /// Records a page that is not fetched, with the reason as its outcome.
+    /// Records a page that is not fetched. `outcome` is the reason.
     pub(super) fn record_unfetched(&mut self, page: Pending, outcome: Outcome, now: i64) {
         let site = self.site.view(now, self.requests.failures, None);
         let verdict = decide_unfetched(&site, outcome, &page, &self.context.policy);

@@ -1,4 +1,4 @@
-//! The contents of the next check-in: everything that the visit has gathered since the last check-in.
+//! The contents of the next check-in: all results and links since the last check-in.
 
 use aranha_frontier::{CheckIn, Claim, Outside, Pending, Seed, SiteFacts, Then, WindowUpdate};
 use aranha_url::PathKey;
@@ -7,10 +7,10 @@ use tokio::sync::oneshot;
 use crate::commit::{Committed, CompletedFetch, Submission};
 use crate::visit::page_queue::{PageQueue, QueueReport};
 
-/// If `done` and `later` together reach this length per parallel request, a check-in is made without waiting for the
-/// end of `crawl.check_in_interval`.
+/// Maximum length of `done` and `later` together, for each parallel request. When it is reached, a check-in is made
+/// before `crawl.check_in_interval` is over.
 const LARGE_BATCH: usize = 512;
-/// A check-in is also made without waiting if `outside` and `overflow` together reach this length.
+/// The same for `outside` and `overflow` together, but for all requests.
 const MANY_LINKS: usize = 64 * LARGE_BATCH;
 
 #[derive(Default)]
@@ -20,7 +20,7 @@ pub(super) struct Batch {
     pub(super) keys: Vec<PathKey>,
     /// Pages that were not fetched, and the times at which they are due again.
     pub(super) later: Vec<(i64, Pending)>,
-    /// Changes that the site's own sitemaps and feeds announce.
+    /// Changes of pages that the site's own sitemaps and feeds announce.
     pub(super) claims: Vec<Claim>,
     /// New pages for which the queue has no room. The frontier stores them on disk.
     pub(super) overflow: PageQueue,

@@ -6,7 +6,7 @@ use super::{Ending, Visit};
 use crate::status::notice::Notice;
 
 impl Visit {
-    /// Blocks the site if the black list has grown and names it now.
+    /// Blocks the site if the black list has changed and now names the site.
     pub(super) fn check_blacklist(&mut self) {
         let generation = self.context.scope.blacklist.generation();
         if generation == self.site.blacklist_generation {

@@ -17,9 +17,9 @@ use crate::commit::Committed;
 use crate::node::Context;
 use crate::node::stop::{CrawlLimit, Reason};
 
-/// Maximum time that a visit waits for responses after the crawl was asked to stop.
+/// After the crawl was asked to stop, a visit waits at most this time for responses.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(5);
-/// The same after the time limit (`crawl.time`) was reached.
+/// The maximum wait if the crawl stops because of its time limit (`crawl.time`).
 const TIME_LIMIT_GRACE: Duration = Duration::from_secs(1);
 /// Time between check-ins of a visit directly after the start of the crawl.
 const FIRST_INTERVAL: Duration = Duration::from_millis(200);
@@ -35,8 +35,8 @@ pub(super) struct CheckIns {
 }
 
 impl CheckIns {
-    /// `interval`: the time between check-ins at present ([`Context::check_in_interval`]). The first check-in of a visit comes
-    /// earlier, by a part of the interval that is different for each site.
+    /// `interval`: the current time between check-ins ([`Context::check_in_interval`]). The first check-in of a visit
+    /// is earlier by a part of the interval. This part differs by site.
     pub(super) fn new(interval: Duration, site: SiteKey) -> Self {
         Self {
             submitted: None,
@@ -47,16 +47,16 @@ impl CheckIns {
 }
 
 impl Context {
-    /// The time between check-ins of a visit at present.
+    /// The current time between check-ins of a visit.
     pub(super) fn check_in_interval(&self) -> Duration {
         let configured = self.config().crawl.check_in_interval;
         interval_after(self.control.started.elapsed(), configured)
     }
 }
 
-/// The time between check-ins when the crawl has run for `elapsed`: half of this time, at least [`FIRST_INTERVAL`] and
-/// at most `configured`. So a crawl that is killed soon after its start has recorded most of its fetches, and a crawl
-/// that is killed again and again makes progress.
+/// The time between check-ins when the crawl has run for `elapsed`. It is half of `elapsed`, but at least
+/// [`FIRST_INTERVAL`] and at most `configured`. So if a crawl is killed soon after its start, most of its fetches are
+/// recorded. Even a crawl that is killed again and again makes progress.
 fn interval_after(elapsed: Duration, configured: Duration) -> Duration {
     (elapsed / 2).max(FIRST_INTERVAL).min(configured)
 }
@@ -67,8 +67,8 @@ impl Visit {
         self.check_ins.last + self.context.config().frontier.lease / 3
     }
 
-    /// Whether a check-in is due: its interval is over, the lease must be renewed, the batch is large, or the queue is
-    /// short while pages wait on disk.
+    /// Whether a check-in is due. The reasons are: the interval is over, the lease must be renewed, the batch is large,
+    /// or the queue is short while pages wait on disk.
     pub(super) fn needs_check_in(&self) -> bool {
         if self.check_ins.submitted.is_some() {
             return false;
@@ -89,7 +89,7 @@ impl Visit {
         self.more_on_disk || !self.batch.overflow.is_empty()
     }
 
-    /// Number of pages to request from the frontier: the room in the queue, or 0 if no pages wait on disk.
+    /// Number of pages to request from the frontier: the free places in the queue, or 0 if no pages wait on disk.
     pub(super) fn free_slots(&self) -> usize {
         if self.has_more_on_disk() {
             self.window().saturating_sub(self.queue.len())
@@ -101,7 +101,7 @@ impl Visit {
     /// Sends the batch to the committer.
     pub(super) async fn check_in(&mut self, then: Then) {
         let submissions = self.context.storage.submissions.clone();
-        // The queue is copied only when the channel has room, so that visits that wait for room hold no copies.
+        // The queue is copied only when the channel has room. So visits that wait for room do not hold copies.
         let Ok(slot) = submissions.reserve().await else {
             self.ending = Some(Ending::Abandon);
             return;
@@ -144,8 +144,8 @@ impl Visit {
     }
 
     /// Waits for the responses to all requests, and renews the lease in the meantime. If the crawl stops, waits at most
-    /// [`SHUTDOWN_GRACE`] or [`TIME_LIMIT_GRACE`] and then cancels the requests. The pages of cancelled requests stay
-    /// pending, and the courtesy pause starts at the cancellation.
+    /// [`SHUTDOWN_GRACE`] or [`TIME_LIMIT_GRACE`], and then cancels the requests. Their pages stay pending, and the
+    /// courtesy pause starts at the cancellation.
     async fn drain(&mut self) {
         let context = Arc::clone(&self.context);
         let too_late = async {
@@ -202,10 +202,11 @@ impl Visit {
                 due: time.max(ready),
             },
             Ending::Block => Then::Block,
-            // The pages in flight are not recorded. A later visit will fetch them.
+            // The pages in flight are not recorded, so a later visit will fetch them.
             Ending::Abandon => {
                 if self.context.network.fence.is_some() && !self.batch.done.is_empty() {
-                    // It is refused, and the committer lists the archive records of its pages.
+                    // The frontier refuses this check-in. The committer then lists the archive records of its pages in
+                    // `unrecorded.jsonl`.
                     self.check_in(Then::Release { due: ready }).await;
                 }
                 return;
@@ -213,7 +214,7 @@ impl Visit {
         };
         self.site.finish();
         self.check_in(then).await;
-        // If the committer has ended, nothing was submitted, and there is no reply.
+        // If the committer has already ended, nothing was submitted, and no reply will arrive.
         if self.check_ins.submitted.is_some() {
             let _ = reply(&mut self.check_ins.submitted).await;
         }

@@ -1,4 +1,4 @@
-//! Entry rules: whether a site may be visited at all, checked before its first request.
+//! Entry rules: checks before the first request whether the site may be visited.
 
 use std::sync::Arc;
 
@@ -29,8 +29,9 @@ impl Visit {
         }
     }
 
-    /// Resolves an invented name in the top-level domain of the site, once per top-level domain, and refuses the
-    /// addresses of that name. Waits for the result, because this site may have one of these addresses.
+    /// Resolves an invented name in the top-level domain of the site, and refuses the addresses of that name. This is
+    /// done once for each top-level domain. The visit waits for the result, because its site may have one of these
+    /// addresses.
     pub(super) async fn test_for_tld_wildcard(&mut self) {
         let context = Arc::clone(&self.context);
         if !context.config().crawl.refuse_tld_wildcards {
@@ -54,8 +55,8 @@ impl Visit {
         }
     }
 
-    /// Resolves an invented name in the domain of the site, once per domain. If the name has an address, the domain is
-    /// a wildcard.
+    /// Resolves an invented name in the domain of the site, once for each domain. If the name has an address, the
+    /// domain is a wildcard.
     fn test_for_wildcard(&self) {
         let Some(url) = self.context.url_of(&self.site.facts().origin, "/") else {
             return;
@@ -66,12 +67,12 @@ impl Visit {
         };
         let context = Arc::clone(&self.context);
         tokio::spawn(async move {
-            // During a DNS outage the lookup takes long. It must not delay the end of the crawl.
+            // The lookup takes long during a DNS outage, but must not delay the end of the crawl.
             let result = tokio::select! {
                 result = context.network.web.resolve_like(&url, &invented) => result,
                 () = context.control.stop.wait() => return,
             };
-            // A name whose address the address guard refuses has an address, too.
+            // If the address guard refuses the address, the name has an address too.
             if matches!(result, Some(Ok(_) | Err(Failure::AddressRefused { .. }))) {
                 context.watchers.wildcard_domains.set_wildcard(url.host());
             }

@@ -1,15 +1,15 @@
-//! The first visit to a host is on the account of the sites that link to it (`traps/source_accounts.rs`).
+//! The first visit to a host is on the account of a site that links to this host (`traps/source_accounts.rs`).
 
 use aranha_frontier::{Lease, Outside};
 use aranha_url::{Canonicaliser, SiteKey};
 
 use super::{Ending, Visit};
 
-/// Number of waiting pages whose sources are read.
+/// Maximum number of waiting pages from which the sources of a host are determined.
 const MAX_PAGES: usize = 16;
 
-/// The sites that link to a host that was never visited. Empty if the host was visited, is the host of a seed, or has a
-/// page that no other site linked to.
+/// The sites that link to a host that was never visited. Empty if the host was visited, if it is the host of a seed, or
+/// if one of its waiting pages was not found on another site.
 pub(super) fn sources(lease: &Lease, canon: &Canonicaliser) -> Vec<SiteKey> {
     if lease.seed || lease.facts.robots.is_some() {
         return Vec::new();
@@ -27,7 +27,7 @@ pub(super) fn sources(lease: &Lease, canon: &Canonicaliser) -> Vec<SiteKey> {
 }
 
 impl Visit {
-    /// Begins the first visit to a host. Ends the visit if no site that links to the host can afford it.
+    /// Begins the first visit to a host. Ends the visit if the accounts of all sites that link to the host are used up.
     pub(super) fn begin_first_visit(&mut self) {
         let sources = std::mem::take(&mut self.sources);
         let Some(max_dead) = self.context.config().thresholds.dead_hosts else {
@@ -43,14 +43,14 @@ impl Visit {
         }
     }
 
-    /// Ends the first visit to a host, if this is one. `is_live`: the host answered.
+    /// If this is the first visit to a host, ends it. `is_live`: whether the host answered.
     pub(super) fn end_first_visit(&mut self, is_live: bool) {
         if let Some(first_visit) = self.on_account.take() {
             first_visit.end(is_live);
         }
     }
 
-    /// Removes links to sites that this site cannot afford to bring in.
+    /// Removes links to further sites if this site has linked to too many.
     pub(super) fn remove_unaffordable(&mut self, links: &mut Vec<Outside>) {
         let Some(max_dead) = self.context.config().thresholds.dead_hosts else {
             return;

@@ -1,4 +1,5 @@
-//! Starts fetches: as many as the courtesy pause and the connections allow, after a last check of each page.
+//! Starts as many fetches as the courtesy pause and the number of connections allow. Each page is checked again before
+//! its fetch.
 
 use std::sync::Arc;
 
@@ -12,13 +13,13 @@ use crate::collect::FetchTask;
 use crate::status::tally::add;
 use crate::verdict::decide_pass_over;
 
-/// Minimum wait of a page beyond the quota of its site (`crawl.pages_per_site`), in milliseconds: one day. By then the
-/// user may have raised the quota.
+/// If a site has reached its quota (`crawl.pages_per_site`), its new pages wait at least this time, in milliseconds:
+/// one day. By then the user may have raised the quota.
 const QUOTA_WAIT_MS: i64 = 24 * 3600 * 1000;
 
 impl Visit {
-    /// Whether another fetch may begin: fewer than the maximum number of requests are active, and the committer keeps
-    /// up.
+    /// Whether another fetch may begin. This requires that fewer than the maximum number of requests are active and
+    /// that the committer is fast enough.
     pub(super) fn may_fetch_more(&self) -> bool {
         let disk_is_behind = self.check_ins.submitted.is_some() && self.is_batch_large();
         self.requests.count() < self.max_requests() && !disk_is_behind
@@ -75,7 +76,7 @@ impl Visit {
         }
     }
 
-    /// Whether the page is new and its site has reached `crawl.pages_per_site`. Requests in flight are counted.
+    /// Whether the page is new and its site has reached `crawl.pages_per_site`. New pages in flight count too.
     fn is_beyond_quota(&self, page: &Pending) -> bool {
         let Some(quota) = self.context.config().crawl.pages_per_site else {
             return false;
@@ -85,7 +86,7 @@ impl Visit {
         page.past.is_none() && self.site.facts().counters.fetched + in_flight >= quota
     }
 
-    /// Policy `selective`: if the page is passed over in this round, the time at which it is due again.
+    /// If the policy `selective` passes over the page in this round, returns the time at which it is due again.
     fn pass_over(&mut self, page: &Pending, now: i64) -> Option<i64> {
         let site = self.site.view(now, self.requests.failures, None);
         let decision = decide_pass_over(&site, page, &self.context.policy);
@@ -95,7 +96,7 @@ impl Visit {
         decision.until
     }
 
-    /// Checks robots.txt and the scope again: both may have changed since the link was found.
+    /// Checks robots.txt and the scope again, because both may have changed since the link was found.
     fn check_page(&self, page: &Pending, rules: &RobotsRules) -> Result<CanonUrl, Outcome> {
         if !rules.judge(&page.path).allowed {
             add(&self.context.counters().disallowed, 1);

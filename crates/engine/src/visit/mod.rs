@@ -4,18 +4,18 @@
 //! enter ─► robots.txt ─► loop: launch ─► collect ─► verdict ─► apply ─► check-in ─► release
 //! ```
 //!
-//! A visit holds the site's Local Frontier: a queue of pages, breadth first (F3), and the keys of all known pages of
-//! the site, so that the URL-seen test for a link inside the site is a lookup in memory (F4). robots.txt is read first.
-//! Between requests the visit keeps the site's courtesy pause (R3).
+//! A visit holds the site's Local Frontier. This is a queue of pages in breadth-first order (F3), and the keys of all
+//! known pages of the site. So the URL-seen test for a link inside the site is a lookup in memory (F4). robots.txt is
+//! read first. Between requests the visit keeps the site's courtesy pause (R3).
 //!
-//! **A crash loses no page**: each check-in reports the whole queue, pages in flight included, or its changes since the
-//! last check-in (`page_queue.rs`). At most the fetches since the last check-in are repeated (invariant 5).
+//! **A crash loses no page**: each check-in reports the queue with the pages in flight, or how it has changed since the
+//! last check-in (`page_queue.rs`). After a crash, at most the fetches since the last check-in are repeated (invariant
+//! 5).
 //!
-//! This file is the loop. The steps, in order: `enter.rs`, `first_visit.rs` and `blacklist.rs` check whether the site may be
-//! visited;
-//! `robots.rs` fetches robots.txt; `sitemaps.rs` admits the sitemaps that it names; `launch.rs` starts fetches;
-//! `apply.rs` applies the verdict about each page; `seed_report.rs`
-//! reports seeds that failed; `admit.rs` admits its links; `trap_check.rs` looks for traps;
+//! This file is the loop. These files have the steps, from first to last: `enter.rs`, `first_visit.rs` and
+//! `blacklist.rs` check whether the site may be visited. `robots.rs` fetches robots.txt, and `sitemaps.rs` admits the
+//! sitemaps that robots.txt names. `launch.rs` starts fetches. For each page, `apply.rs` applies the verdict,
+//! `seed_report.rs` reports a failed seed, `admit.rs` admits the links, and `trap_check.rs` looks for traps.
 //! `check_in.rs` makes the check-ins. `site.rs` holds the facts of the site.
 
 pub(crate) mod activity;
@@ -63,11 +63,11 @@ use crate::robots_txt;
 use crate::status::tally::add;
 use crate::traps::source_accounts::FirstVisit;
 
-/// Visits the site of a lease until all its pages are fetched, no further fetch may begin (`is_time_up`), or the visit
-/// must end early (`Ending`).
+/// Visits the site of a lease. The visit ends when all pages are fetched, when no further fetch may begin
+/// (`is_time_up`), or when it must end early (`Ending`).
 ///
 /// Tens of thousands of visits wait at the same time. Futures that are needed only at the beginning or at the end of a
-/// visit are boxed, so that they take no memory in between.
+/// visit are boxed, so that a waiting visit takes less memory.
 pub(crate) fn visit(
     context: Arc<Context>,
     lease: Lease,
@@ -95,16 +95,17 @@ pub(crate) fn visit(
 pub(crate) enum Ending {
     /// The site is released: nothing is left to do, its time is up, or the crawl stops.
     Release,
-    /// The server asked for a pause, or cannot be reached: the site is not visited before this time, unix milliseconds.
+    /// The server asked for a pause, or cannot be reached. The site is not visited before this time, in unix
+    /// milliseconds.
     ReleaseUntil(i64),
     /// The site is blocked. Its pages wait until it is unblocked.
     Block,
-    /// The lease was lost, or nothing can be recorded any more: no further check-in.
+    /// The lease was lost, or nothing can be recorded any more. The visit ends without a last check-in.
     Abandon,
 }
 
-/// A time at most `interval` ago, different for each site. A new visit uses it as the time of its last check-in, so
-/// that visits that begin together do not check in together.
+/// A time at most `interval` ago that differs by site. A new visit uses it as the time of its last check-in. So visits
+/// that begin at the same time do not check in at the same time.
 fn spread_over(interval: Duration, site: SiteKey) -> Instant {
     let share = (site.0 >> 32) as f64 / f64::from(u32::MAX);
     let now = Instant::now();
@@ -117,23 +118,23 @@ struct Visit {
     site: VisitedSite,
     /// Whether a seed is on this site.
     is_seed: bool,
-    /// The sites that link to this one, if it was never visited.
+    /// The sites that link to this site, if it was never visited.
     sources: Vec<SiteKey>,
-    /// Set during the first visit to a site until its robots.txt has been fetched: the visit is charged to a site that
-    /// links to it (`traps/source_accounts.rs`).
+    /// The first visit to a site is on the account of a site that links to it (`traps/source_accounts.rs`). `None` in
+    /// later visits, and after robots.txt was fetched.
     on_account: Option<FirstVisit>,
     queue: PageQueue,
     /// Whether further pages of this site wait in the frontier.
     more_on_disk: bool,
     requests: Requests,
-    /// What the visit does, for the watchdog.
+    /// The steps and waits of the visit, for the watchdog.
     activity: Arc<Activity>,
     /// The contents of the next check-in.
     batch: Batch,
     check_ins: CheckIns,
     began: Instant,
-    /// Wakes the visit for the next request or check-in. It may fire too early and is then set again, which is cheaper
-    /// than setting it for every page.
+    /// Wakes the visit for the next request or check-in. If it fires too early, it is set again. This costs less than
+    /// setting it for every page.
     alarm: Pin<Box<Sleep>>,
     /// Completes when the crawl is asked to stop. Created once, not for every wait.
     stopped: Pin<Box<dyn Future<Output = ()> + Send>>,
@@ -146,7 +147,7 @@ struct Visit {
 impl Visit {
     fn new(context: Arc<Context>, lease: Lease, activity: Arc<Activity>) -> Self {
         let config = context.config();
-        // If an earlier process worked on the collection, the time of its last request is unknown. So the pause is
+        // If an earlier process worked on the collection, the time of its last request is unknown. Then the pause is
         // counted from the start of this process.
         let allowed_at = match context.control.resumed {
             Some(start) => start + config.crawl.pause,
@@ -223,8 +224,8 @@ impl Visit {
         }
     }
 
-    /// Waits for the first of these events: a collector ends, the reply to a check-in arrives, a request or a check-in
-    /// may begin, the page limit allows a further page, or the crawl stops.
+    /// Waits until one of these events occurs: a collector ends, the reply to a check-in arrives, a request or a
+    /// check-in may begin, the page limit allows a further page, or the crawl stops.
     async fn wait(&mut self) {
         let context = Arc::clone(&self.context);
         let next_check_in = if self.batch.is_empty() {
@@ -254,8 +255,8 @@ impl Visit {
             Some(joined) = self.requests.join_next() => self.on_collected(joined),
             reply = reply(&mut self.check_ins.submitted) => self.on_reply(reply),
             () = &mut self.alarm, if end.is_some() => {
-                // The notification that the page limit allows a further page may have gone to a visit that has ended.
-                // So the limit is checked again at every check-in interval.
+                // Another visit may have got the notification that the page limit allows a further page, and may have
+                // ended since. So the limit is checked again at every check-in interval.
                 if self.requests.page_limit_reached {
                     self.activity.step();
                 }
@@ -268,8 +269,8 @@ impl Visit {
         }
     }
 
-    /// Policy `selective`: sorts the known pages of the queue by their distance from an entry page, because the state of
-    /// a page decides whether the pages that it links to are fetched.
+    /// With the policy `selective`, sorts the known pages of the queue by their distance from an entry page. The reason
+    /// is that changes of a page decide whether the pages to which it links are fetched.
     fn put_heads_first(&mut self) {
         if self.context.config().revisit.policy == Policy::Selective {
             let mut pages: Vec<_> = std::mem::take(&mut self.queue).collect();
@@ -278,7 +279,7 @@ impl Visit {
         }
     }
 
-    /// Maximum number of parallel requests: one, unless the user allows more and there is no pause.
+    /// Maximum number of parallel requests. It is 1 unless the user allows more and there is no pause.
     fn max_requests(&self) -> usize {
         let crawl = &self.context.config().crawl;
         if self.site.facts().pause_ms > 0 || !crawl.pause.is_zero() {
@@ -297,8 +298,8 @@ impl Visit {
             && self.check_ins.submitted.is_none()
     }
 
-    /// Whether no further fetch may begin: other sites wait and the quantum is over, or robots.txt must be fetched
-    /// again.
+    /// Whether no further fetch may begin, because the quantum is over while other sites wait, or because robots.txt
+    /// must be fetched again.
     fn is_time_up(&self) -> bool {
         let context = &self.context;
         let is_quantum_over =
@@ -314,8 +315,8 @@ impl Visit {
 }
 
 impl Drop for Visit {
-    /// Gives back to the page limit what was reserved for the pages in flight. If the visit panicked, was ended by the watchdog
-    /// or lost its lease, these pages are fetched by a later visit.
+    /// Returns the reservations of the pages in flight to the page limit. There are such pages if the visit panicked,
+    /// was ended by the watchdog or lost its lease. A later visit fetches them.
     fn drop(&mut self) {
         for _ in self.requests.in_flight() {
             self.context.control.pages.give_back();

@@ -1,18 +1,19 @@
-//! The queue of a visit. It keeps pages packed in memory. At each check-in it reports how the frontier must change its
-//! copy of the queue.
+//! The queue of a visit, with pages packed in memory. At each check-in, the queue reports how the frontier must change
+//! its copy.
 //!
 //! Tens of thousands of visits hold up to `frontier.window` pages each, and most visits only wait for a pause to end. A
-//! [`Pending`] takes about two hundred bytes, half of it the URL of the page that contains the link. Here a page takes
-//! the length of its path plus a dozen bytes. Links of one page follow each other in the queue, so the URL of that page
-//! is stored once.
+//! [`Pending`] takes about two hundred bytes, half of them for the URL of the page that contains the link. A packed
+//! page takes the length of its path plus a dozen bytes. The URL of the page with the links is stored only once,
+//! because the links of a page follow each other in the queue.
 //!
-//! The order is first in, first out. A page that was popped but must be fetched later is pushed to the front again.
-//! Packing does not change a page.
+//! The order is first in, first out. A page that was popped but must be fetched later is pushed to the front again. An
+//! unpacked page equals the page that was packed.
 //!
-//! The frontier keeps a copy of the queue, the window, as of the last check-in. [`PageQueue::report`] computes how the
-//! window changes. **The window must contain the pages in flight and then the queue, in this order**. A page that is
-//! missing in the window is lost in a crash (invariant 5). If pages were only popped from the front since the last
-//! check-in, the report says how many remain; otherwise it contains the whole queue.
+//! The frontier keeps a copy of the queue from the last check-in, which is called the window. [`PageQueue::report`]
+//! computes how the window changes. **The window must contain first the pages in flight, then the queue**. If a page is
+//! missing in the window, a crash loses it (invariant 5). The report may contain only the number of pages that stay in
+//! the window, and the pages that were pushed to the back. [`PageQueue::report`] says when this is possible. Otherwise
+//! the report contains all pages.
 
 use std::collections::VecDeque;
 
@@ -20,8 +21,8 @@ use aranha_frontier::codec::{Reader, put_str, put_varint};
 use aranha_frontier::{Hop, Past, Pending, WindowUpdate};
 use aranha_url::PathKey;
 
-/// Bits in the first byte of a packed page: whether it has a past, and whether its `via` (the URL of the page that
-/// links to it) is the same as that of the page before it.
+/// Bits in the first byte of a packed page. `WITH_PAST`: the page has a past. `SAME_VIA`: the page has the same `via`
+/// (the URL of the page that links to it) as the page before it.
 const WITH_PAST: u8 = 1;
 const SAME_VIA: u8 = 2;
 
@@ -37,22 +38,22 @@ pub(crate) struct PageQueue {
     count: usize,
     /// The pasts of the packed pages that have one, in order.
     pasts: VecDeque<Box<Past>>,
-    /// `via` of the last page unpacked; the next page may have the same.
+    /// `via` of the last unpacked page. The next page may have the same `via`.
     first_via: String,
-    /// `via` of the last page packed.
+    /// `via` of the last packed page.
     last_via: String,
-    /// Number of pages at the front of this queue that the frontier already has. In the
-    /// frontier's window, these are the last pages.
+    /// Number of pages at the front of this queue that are also in the frontier's window. They are the last pages of
+    /// the window.
     acked: usize,
-    /// Some of the pages that were popped from this queue are in the frontier's window. This is the key of the one that
-    /// was popped last. In the window, the pages that `acked` counts directly follow it. `None` if it is not known.
+    /// Key of the page that is directly before the acked pages in the frontier's window. It was the last of them to be
+    /// popped from this queue. `None` if this page is not known.
     last_acked_popped: Option<PathKey>,
 }
 
 /// How the window changes at a check-in.
 #[derive(Clone, Debug)]
 pub(crate) struct QueueReport {
-    /// Number of pages at the end of the window that stay in it.
+    /// Number of pages at the end of the window that stay in the window.
     keep_last: usize,
     /// Pages that are appended to the window.
     append: PageQueue,
@@ -138,11 +139,12 @@ impl PageQueue {
         Some(page)
     }
 
-    /// Makes the report for a check-in with these pages in flight. From now on all pages of the queue count as acked,
-    /// that is, as contained in the frontier's window.
+    /// Makes the report for a check-in with these pages in flight. After this call, all pages of the queue count as
+    /// acked: they are in the frontier's window.
     ///
-    /// The acked pages can stay in the window only if no page is in flight, or if one page is in flight and is directly
-    /// before them in the window. Otherwise the report contains all pages.
+    /// If no page is in flight, the acked pages stay in the window, and only the other pages are reported. The same
+    /// holds if one page is in flight and is directly before the acked pages in the window. Otherwise the report
+    /// contains all pages.
     pub(crate) fn report<'a>(
         &mut self,
         in_flight: impl Iterator<Item = &'a Pending>,
@@ -162,15 +164,15 @@ impl PageQueue {
         self.acked = self.len();
         self.last_acked_popped = match in_flight.as_slice() {
             [page] => Some(page.key),
-            // The order in which the window contains several pages in flight is not known.
+            // If several pages are in flight, their order in the window is not known.
             _ => None,
         };
         QueueReport { keep_last, append }
     }
 
-    /// Appends pages that came with the lease or with the reply to a check-in. The frontier's
-    /// window has them directly after the pages that `acked` counts. If other pages were pushed since the check-in, they
-    /// precede the received pages in this queue but not in the window. Then the next report contains the whole queue.
+    /// Appends pages that came with the lease or with the reply to a check-in. In the frontier's window, they directly
+    /// follow the acked pages. If other pages were pushed to this queue since the check-in, the order of queue and
+    /// window differs. Then the next report contains the whole queue.
     pub(crate) fn receive(&mut self, pages: Vec<Pending>) {
         if pages.is_empty() {
             return;
@@ -216,7 +218,7 @@ impl PageQueue {
     }
 }
 
-/// A packed page, borrowed from the buffer.
+/// A packed page. Its texts are borrowed from the buffer.
 struct Packed<'a> {
     with_past: bool,
     tries: u8,
@@ -244,8 +246,8 @@ impl Packed<'_> {
     }
 }
 
-/// Reads the next page; `None` at the end. `via` is that of the page before it. The format is written by
-/// [`PageQueue::push_back`].
+/// Reads the next page in the format of [`PageQueue::push_back`]. Returns `None` at the end. `via` is the `via` of the
+/// page before it.
 fn read<'a>(reader: &mut Reader<'a>, via: &'a str) -> Option<Packed<'a>> {
     let mark = reader.byte()?;
     Some(Packed {
@@ -379,7 +381,7 @@ mod tests {
             page(self.next)
         }
 
-        /// The frontier hands out pages and appends them to its window.
+        /// The frontier gives pages to the visit, and appends them to its window.
         fn hand_out(&mut self, count: usize) {
             let more: Vec<Pending> = (0..count).map(|_| self.new_page()).collect();
             self.window.extend_from_slice(&more);

@@ -15,14 +15,14 @@ use crate::node::Context;
 /// The requests of one site.
 pub(super) struct Requests {
     collectors: JoinSet<Collected>,
-    /// Pages being fetched. They stay pending until their records are in a batch.
+    /// Pages that are being fetched. They stay pending until their records are in a batch.
     pub(super) in_flight: Vec<(Id, Pending)>,
     sessions: Vec<FetchSession>,
     /// No request is sent to this site before this time.
     pub(super) allowed_at: Instant,
     /// Number of fetches in a row that failed or got 429 or 5xx.
     pub(super) failures: u32,
-    /// Whether the page limit of the crawl allows no further fetch at present. The visit then waits until another fetch
+    /// Whether the page limit of the crawl currently allows no further fetch. Then the visit waits until another fetch
     /// returns its reservation.
     pub(super) page_limit_reached: bool,
 }
@@ -48,7 +48,8 @@ impl Requests {
         self.in_flight.is_empty()
     }
 
-    /// Whether a request of this visit, for robots.txt or a page, has ended and left its session for reuse.
+    /// Whether a request of this visit, for robots.txt or a page, has ended. Such a request leaves its session for
+    /// reuse.
     pub(super) fn have_begun(&self) -> bool {
         !self.sessions.is_empty()
     }
@@ -61,7 +62,8 @@ impl Requests {
     pub(super) fn start(&mut self, context: Arc<Context>, task: FetchTask) {
         let page = task.page.clone();
         let session = self.sessions.pop().unwrap_or_default();
-        // The future takes some kilobytes. The box avoids copying it several times on its way to the runtime.
+        // The future takes some kilobytes. It is boxed, so that it is not copied several times before it reaches the
+        // runtime.
         let work = async move { collect(&context, session, task).await };
         let work = Box::pin(work.instrument(visit_span()));
         let collector = self.collectors.spawn(work);
@@ -90,8 +92,8 @@ impl Requests {
     }
 }
 
-/// The tracing span of the visit. Fetches are tasks of their own and do not inherit it. The lookup is skipped if the
-/// log level disables the span.
+/// The tracing span of the visit. It must be passed to fetches, because they are tasks of their own. The lookup is
+/// skipped if the log level disables the span.
 fn visit_span() -> Span {
     if LevelFilter::current() >= LevelFilter::DEBUG {
         Span::current()

@@ -1,4 +1,4 @@
-//! robots.txt at the beginning of a visit: the stored file is used while it is fresh, otherwise the file is fetched.
+//! robots.txt at the beginning of a visit. The stored file is used while it is fresh. Otherwise the file is fetched.
 
 use std::net::IpAddr;
 use std::pin::pin;
@@ -18,7 +18,7 @@ use crate::status::tally::add;
 use crate::verdict::is_outage;
 
 impl Visit {
-    /// Returns the robots.txt rules of the site. `None`: the site cannot be visited now.
+    /// Returns the robots.txt rules of the site, or `None` if the site cannot be visited now.
     pub(super) async fn prepare(&mut self) -> Option<RobotsRules> {
         let context = Arc::clone(&self.context);
         if let Some(file) = &self.site.facts().robots
@@ -30,7 +30,7 @@ impl Visit {
         self.test_for_tld_wildcard().await;
         let mut fetch = self.fetch_robots().await?;
         if let Some(twin) = self.twin_to_try(&fetch).await {
-            // Try the other name: often a host exists only with or only without `www.` (U3).
+            // Try the other name, because many hosts exist only with `www.` or only without it (U3).
             let origin = self.site.facts().origin.clone();
             self.batch.done.append(&mut fetch.done);
             self.site.use_origin(twin);
@@ -63,8 +63,8 @@ impl Visit {
         rules
     }
 
-    /// The rules of the site for this crawler. If robots.txt is ignored on the host and the server responded, everything
-    /// is allowed. `None`: no page of the site may be fetched.
+    /// The rules of the site for this crawler. If robots.txt is ignored on the host and the server responded,
+    /// everything is allowed. `None` if no page of the site may be fetched.
     fn rules(&self, file: &RobotsFile) -> Option<RobotsRules> {
         let crawl = &self.context.config().crawl;
         let url = self.context.policy.canon.canon(&self.site.facts().origin);
@@ -74,7 +74,7 @@ impl Visit {
         robots_txt::rules(file, &crawl.product)
     }
 
-    /// Fetches robots.txt from the site's preferred origin. `None`: the lease was lost, or the crawl stops.
+    /// Fetches robots.txt from the site's preferred origin. Returns `None` if the lease was lost or the crawl stops.
     async fn fetch_robots(&mut self) -> Option<RobotsFetch> {
         let context = Arc::clone(&self.context);
         let url = context.url_of(&self.site.facts().origin, "/robots.txt")?;
@@ -116,8 +116,9 @@ impl Visit {
         })
     }
 
-    /// The origin under the site's other name, if robots.txt could not be fetched because the first name has no address,
-    /// or because its server cannot be reached and the other name has a server of its own.
+    /// The origin under the site's other name, if robots.txt should be fetched from there. This is the case if the
+    /// first name has no address. It is also the case if the server of the first name cannot be reached, and the other
+    /// name has other addresses.
     async fn twin_to_try(&mut self, fetch: &RobotsFetch) -> Option<String> {
         let is_dead = match fetch.outcome {
             Outcome::DnsNotFound => false,
@@ -130,7 +131,7 @@ impl Visit {
             let origin = self.site.facts().origin.clone();
             let own = addresses(&context, &origin).await?;
             let others = addresses(&context, &twin).await?;
-            // Behind a proxy the addresses may be unknown. Then the other name is tried.
+            // Behind a proxy, the addresses may be unknown. Then the other name is also tried.
             if let (Some(own), Some(others)) = (own, others)
                 && others.iter().all(|address| own.contains(address))
             {
@@ -140,8 +141,8 @@ impl Visit {
         Some(twin)
     }
 
-    /// The origin under the site's other name, with or without `www.`. `no_such_name`: the name server answered that the
-    /// first name does not exist. Then no name below it exists (RFC 8020), so `www.` is not tried.
+    /// The origin under the site's other name, with or without `www.`. `no_such_name`: whether the name server answered
+    /// that the first name does not exist. Then no name below it exists either (RFC 8020), so `www.` is not tried.
     fn twin(&self, no_such_name: bool) -> Option<String> {
         let (scheme, authority) = self.site.facts().origin.split_once("://")?;
         let twin = match authority.strip_prefix("www.") {
@@ -154,7 +155,7 @@ impl Visit {
     }
 
     /// Stores the Crawl-delay. If it is longer than the pause, the next request is postponed by the difference, because
-    /// the delay also applies after the response to robots.txt.
+    /// the delay also applies to the pause after robots.txt.
     pub(super) fn set_crawl_delay(&mut self, rules: &RobotsRules) {
         let crawl = &self.context.config().crawl;
         let delay = rules.crawl_delay().unwrap_or_default().min(crawl.max_pause);
@@ -166,7 +167,8 @@ impl Visit {
     }
 }
 
-/// The addresses of the host of an origin; `Some(None)` if only a proxy knows them. `None`: no request can be sent to the host.
+/// The addresses of the host of an origin. `Some(None)` if only a proxy knows them. `None` if no request can be sent to
+/// the host.
 async fn addresses(context: &Context, origin: &str) -> Option<Option<Vec<IpAddr>>> {
     let url = context.url_of(origin, "/")?;
     let known = match context.network.web.route(&url).await.ok()? {

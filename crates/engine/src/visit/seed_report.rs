@@ -1,4 +1,4 @@
-//! Reports seeds that could not be fetched, at once and with the reason.
+//! Reports a seed that could not be fetched, at once and with the reason.
 
 use aranha_frontier::{Hop, Outcome, Pending, RobotsFile};
 
@@ -9,7 +9,7 @@ use crate::status::tally::add;
 
 impl Visit {
     /// Reports the page if it is a seed and was not fetched, or if its response is an HTTP error. `notes`: details of a
-    /// failed request; may be empty.
+    /// failed request, or an empty text.
     pub(super) fn report_seed(&self, page: &Pending, outcome: Outcome, notes: &str) {
         if page.hop != Hop::Seed || outcome.status().is_some_and(|status| status < 400) {
             return;
@@ -47,7 +47,7 @@ impl Visit {
     }
 }
 
-/// Why no page of a site may be fetched if its robots.txt file could not be fetched.
+/// The reason why no page of a site may be fetched: its robots.txt file could not be fetched.
 pub(super) fn robots_txt_error(file: &RobotsFile) -> String {
     match (file.status, String::from_utf8_lossy(&file.body).trim()) {
         (0, "") => "robots.txt could not be fetched".to_owned(),

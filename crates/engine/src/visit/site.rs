@@ -1,8 +1,8 @@
 //! The site of a visit: its facts, its cookies, the keys of its pages.
 //!
-//! **[`SiteFacts`] change only here.** They contain the robots.txt file and are too large to be part of every check-in.
-//! A check-in sends them only if something changed that must survive a crash. If only counters changed, the facts are
-//! sent when the site is released.
+//! **[`SiteFacts`] change only here.** They contain the robots.txt file, and are too large to be sent with every
+//! check-in. A check-in sends them only if something has changed that must survive a crash. If only counters have
+//! changed, the facts are sent when the site is released.
 
 use std::time::Duration;
 
@@ -22,10 +22,10 @@ pub(super) struct VisitedSite {
     facts: SiteFacts,
     /// Whether the next check-in must send the facts.
     changed: bool,
-    /// Whether `rounds` differ from those in `facts`.
+    /// Whether `rounds` has changed since it was last encoded into `facts`.
     rounds_changed: bool,
     cookies: CookieJar,
-    /// The rounds of the revisit policy, decoded from the facts.
+    /// The changes of the site's pages by round, for the revisit policy. Decoded from the facts.
     rounds: SiteHistory,
     /// The intervals that the user has set for the site.
     pace: Pace,
@@ -34,9 +34,9 @@ pub(super) struct VisitedSite {
     pub(super) novelty: Novelty,
     /// The first page with each text, for `crawl.duplicate_links`.
     pub(super) first_pages: FirstPages,
-    /// The other sites that the visit has linked to.
+    /// The other sites to which this visit has found links.
     pub(super) linked_sites: Seen,
-    /// Generation of the black list that the site was last compared with.
+    /// Generation of the black list with which the site was last compared.
     pub(super) blacklist_generation: u64,
 }
 
@@ -96,7 +96,7 @@ impl VisitedSite {
         self.facts.blocked = Some(blocked);
     }
 
-    /// The URL-seen test: adds a page to the known pages. Returns true if it was unknown.
+    /// The URL-seen test. Adds a page to the known pages, and returns true if it was unknown.
     pub(super) fn add_page(&mut self, key: PathKey) -> bool {
         self.known_pages.insert(key.0)
     }
@@ -111,7 +111,7 @@ impl VisitedSite {
         self.known_pages.contains(&key.0)
     }
 
-    /// The part of the state that a verdict about a page of the site depends on.
+    /// The part of the state on which a verdict about a page of the site depends.
     pub(super) fn view(&self, now: i64, failures: u32, outage: Option<SiteOutage>) -> SiteView<'_> {
         SiteView {
             key: self.key,
@@ -157,13 +157,14 @@ impl VisitedSite {
         self.changed = true;
     }
 
-    /// Makes `origin` the preferred origin of the site. It has one of the site's two names, with or without `www.`.
+    /// Makes `origin` the preferred origin of the site. Its host is one of the site's two names, with or without
+    /// `www.`.
     pub(super) fn use_origin(&mut self, origin: String) {
         self.facts.origin = origin;
     }
 
-    /// Makes the origin of `target` the preferred origin of the site. If its host is not the one that robots.txt came
-    /// from, the stored robots.txt is dropped, because each host has its own file.
+    /// Makes the origin of `target` the preferred origin of the site. If the stored robots.txt came from another host,
+    /// it is dropped, because each host has its own file.
     pub(super) fn prefer_origin(&mut self, target: &CanonUrl, canon: &Canonicaliser) {
         if self.facts.origin == target.origin() {
             return;
@@ -188,7 +189,7 @@ impl VisitedSite {
         self.facts.pause_ms = delay.as_millis() as u32;
     }
 
-    /// Stores the time until which the server requested a pause, unless a later time is stored already.
+    /// Stores the time until which the server requested a pause, unless a later time is already stored.
     pub(super) fn extend_retry_after(&mut self, until: i64) {
         self.facts.retry_after = until.max(self.facts.retry_after);
     }
@@ -203,8 +204,8 @@ impl VisitedSite {
         self.facts.counters.outages += 1;
     }
 
-    /// Counts a response. Revisits and temporary failures do not count towards the thresholds, which limit the number
-    /// of pages.
+    /// Counts a response. Thresholds limit the number of pages, so revisits and temporary failures do not count towards
+    /// them.
     pub(super) fn count_response(&mut self, page: &Pending, size: u64, is_temporary: bool) {
         let counters = &mut self.facts.counters;
         if page.past.is_none() && !is_temporary {
@@ -241,7 +242,7 @@ impl VisitedSite {
         self.changed = true;
     }
 
-    /// Applies changes of the rounds of the revisit policy.
+    /// Applies an update to `rounds`.
     pub(super) fn update_rounds(&mut self, update: SiteUpdate) {
         let changed = self.rounds.apply(update);
         self.rounds_changed |= changed;
@@ -255,8 +256,8 @@ impl VisitedSite {
     }
 }
 
-/// Decodes the rounds of a site: the group of its inner pages, and the groups by head. Earlier releases stored only the
-/// former.
+/// Decodes `rounds`: the group of all inner pages, and the groups by head. Earlier releases stored only the group of
+/// all inner pages.
 fn decode_rounds(stored: &[u8]) -> SiteHistory {
     let (inner, rest) = postcard::take_from_bytes(stored).unwrap_or_default();
     SiteHistory {
@@ -287,7 +288,7 @@ mod tests {
         VisitedSite::new(SiteKey::of("example.org"), facts, &[], Pace::default(), 0)
     }
 
-    /// With `all_pages` the groups of pages are stored with the site, and the next visit reads them. The facts of an
+    /// With `all_pages`, the groups of pages are stored with the site, and the next visit reads them. Facts from an
     /// earlier release have only the group of all inner pages.
     #[test]
     fn the_groups_of_pages_are_stored_with_the_site() {

@@ -1,5 +1,5 @@
-//! Sitemaps that robots.txt names. They are fetched like pages, and their entries are treated as links. A sitemap of
-//! another site may list pages of this site if robots.txt names it (`links/sitemap_grants.rs`).
+//! Sitemaps that robots.txt names. They are fetched like pages, and their entries are treated as links. If robots.txt
+//! names a sitemap on another site, that sitemap may list pages of this site (`links/sitemap_grants.rs`).
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::collect::auxiliary_page;
 use crate::links::outside_link;
 use crate::robots_txt;
 
-/// Maximum number of sitemaps of other sites that one robots.txt may name.
+/// Maximum number of sitemaps on other sites that are used from one robots.txt.
 const MAX_FOREIGN_SITEMAPS: usize = 100;
 
 impl Visit {

@@ -1,5 +1,5 @@
-//! Tests that apply a verdict to a visit and check its effects on the queue, the batch, the facts of the site and the
-//! ending of the visit. No request is sent.
+//! Tests that apply a verdict to a visit. They check the queue, the batch, the facts of the site and the ending of the
+//! visit. No request is sent.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -270,7 +270,7 @@ async fn a_redirect_is_admitted_like_a_link() {
     assert_eq!(test.queue(), [("/new".to_owned(), 0)], "admitted once");
     let new = test.visit.queue.pop_front().unwrap();
     assert_eq!((new.hop, new.depth, new.site_depth), (Hop::Redirect, 1, 1));
-    // Another site is in scope only as the target of a seed's redirect. The target then becomes a seed.
+    // Another site is in scope only if a seed redirects to it. The target then becomes a seed.
     let outside = redirect("http://example.net/");
     test.apply(&verdict, &page("/page"), &outside);
     assert!(test.visit.batch.outside.is_empty());
@@ -356,7 +356,7 @@ async fn an_outage_releases_the_site_with_its_pages() {
         (record.outcome, record.tries, record.next),
         (Outcome::ConnectFailed, 1, None)
     );
-    // A second request that was in flight does not count as another outage.
+    // If a second request in flight fails too, this is not another outage.
     let second = test.visit.apply_outage(Outcome::ConnectFailed);
     assert_eq!(
         (second, test.visit.site.facts().counters.outages),
@@ -451,7 +451,7 @@ async fn a_fetched_page_is_counted_and_recorded() {
     assert_eq!(count(&test.visit.context.counters().pages), 1);
     // The pause starts at the end of the response.
     assert!(test.visit.requests.allowed_at > Instant::now());
-    // A revisit, and a temporary failure, do not count towards the thresholds.
+    // Revisits and temporary failures do not count towards the thresholds.
     test.apply_fetched(known_page("/page"), response(404));
     test.apply_fetched(page("/busy"), response(503));
     assert_eq!(test.visit.site.facts().counters.fetched, 1);
@@ -550,7 +550,7 @@ async fn addresses_are_sent_with_the_next_check_in_only_if_they_changed() {
     }
 }
 
-/// Ends the fetch of the page at `path`. Its bytes have arrived, but the reader has failed with this fault.
+/// Ends the fetch of the page at `path`, whose bytes have arrived but whose reader has failed with this fault.
 fn fail_to_read(test: &mut Test, path: &str, fault: ReaderFault) {
     let id = tokio::spawn(async {}).id();
     test.visit.requests.in_flight.push((id, page(path)));
@@ -590,7 +590,7 @@ fn size_of_future<A, B, F: Future>(_: impl Fn(A, B) -> F) -> usize {
     size_of::<F>()
 }
 
-/// Tens of thousands of visits are in memory at the same time. Their queues take additional memory.
+/// Tens of thousands of visits are in memory at the same time, so the visit itself (without its queue) must be small.
 #[test]
 fn a_waiting_visit_is_small() {
     let bytes = size_of_future(|context, (lease, activity)| visit(context, lease, activity));

@@ -1,8 +1,9 @@
-//! The trap check of each new page (D5 to D8): a site whose pages bring no new text, or hardly ever link back to
-//! known pages, is postponed, and in the end blocked. Its stored pages and its queue are kept.
+//! The trap check of each new page (D5 to D8). If the pages of a site bring no new text, or hardly ever link back to
+//! known pages, the visits of the site are postponed, and finally the site is blocked. Its stored pages and its queue
+//! are kept.
 //!
-//! `verdict/trap.rs` classifies the page, `traps/novelty.rs` decides whether the site is doubted or a trap, and this file
-//! postpones or blocks the site.
+//! `verdict/trap.rs` classifies the page. `traps/novelty.rs` decides whether the site is a trap or is doubted. This
+//! file blocks or postpones the site.
 
 use aranha_frontier::{Blocked, Outside, Pending};
 use aranha_url::CanonUrl;
@@ -17,9 +18,9 @@ use crate::traps::novelty::{MIN_LINKED_PAGES, Reading, Trap};
 use crate::traps::wildcard_domains;
 use crate::verdict::{TrapObservation, TrapReason, duplicate_threshold, link_threshold, observe};
 
-/// On a site with fewer fetched pages no soft 404 probe is sent.
+/// The soft 404 probe is sent when this number of pages of a site was fetched.
 pub(super) const FEW_PAGES: u64 = 8;
-/// On a site with fewer fetched pages no words are read, unless its domain is a wildcard.
+/// The words of this number of first pages of a site are not read, unless its domain is a wildcard.
 const UNREAD_PAGES: u64 = 1;
 
 impl Visit {
@@ -39,7 +40,7 @@ impl Visit {
         self.ending.get_or_insert(Ending::Block);
     }
 
-    /// Whether the links of the site are not followed, because it has reached a threshold. Sends a notice once per visit.
+    /// Whether the site has reached a threshold, so that its links are not followed. Sends one notice per visit.
     pub(super) fn stops_links(&mut self) -> bool {
         let thresholds = &self.context.config().thresholds;
         if thresholds.urls.is_none() && thresholds.duplicates.is_none() {
@@ -57,7 +58,7 @@ impl Visit {
         true
     }
 
-    /// Postpones the site, whose allowance is spent, for `wait` milliseconds.
+    /// Postpones the next visit of the site by `wait` milliseconds, because its allowance is used up.
     fn postpone(&mut self, doubt: Trap, wait: i64) {
         let until = self.context.now().saturating_add(wait);
         self.ending.get_or_insert(Ending::ReleaseUntil(until));
@@ -68,8 +69,8 @@ impl Visit {
         });
     }
 
-    /// Whether the trap check is enabled and applies to this site: it has at least [`UNREAD_PAGES`] pages, or it is a host
-    /// of a wildcard domain.
+    /// Whether the trap check is enabled and applies to the site: at least [`UNREAD_PAGES`] of its pages were fetched,
+    /// or it is a host of a wildcard domain.
     fn is_checked(&self) -> bool {
         self.context.config().thresholds.trap_pages.is_some()
             && (self.site.facts().counters.fetched >= UNREAD_PAGES || self.is_below_wildcard())
@@ -80,9 +81,9 @@ impl Visit {
         domains.is_below_wildcard(host_of(self.site.name()))
     }
 
-    /// Whether the words of a page are read. On sites with fewer than [`UNREAD_PAGES`] pages no words are read. On sites
-    /// that have brought much new text, only the words of sampled pages are read. Hosts of a wildcard domain are exempt
-    /// from both rules.
+    /// Whether the words of a page are read. The words of the first [`UNREAD_PAGES`] pages of a site are not read. On
+    /// sites that have brought much new text, only the words of sampled pages are read. These two rules do not apply to
+    /// hosts of a wildcard domain.
     pub(super) fn reads_words(&self, page: &Pending) -> bool {
         let random = page.key.0 ^ self.lease.rotate_left(32);
         match self.context.config().thresholds.trap_pages {
@@ -162,7 +163,7 @@ impl Visit {
         }
     }
 
-    /// Blocks the site if it is a trap, and postpones it if it has spent its allowance.
+    /// Blocks the site if it is a trap. Postpones its next visit if its allowance is used up.
     fn check_novelty(&mut self, limit: u32) {
         let novelty = &self.site.novelty;
         if let Some(trap) = novelty.trap(limit, MIN_LINKED_PAGES) {
@@ -172,7 +173,7 @@ impl Visit {
         }
     }
 
-    /// What is known in favour of the site besides its pages.
+    /// The facts that increase the allowance of the site, except its pages with new text.
     fn credit(&self) -> Credit {
         Credit {
             is_seed: self.is_seed,
@@ -199,7 +200,7 @@ impl Visit {
     }
 }
 
-/// The host of a site's name, without the port.
+/// The host in a site's name, without the port.
 pub(super) fn host_of(site: &str) -> &str {
     site.rsplit_once(':').map_or(site, |(host, _)| host)
 }

@@ -89,12 +89,12 @@ fn a_maze_of_natural_text_is_a_trap() {
     );
 }
 
-/// The pages after which a site that is no seed and that one site links to is doubted, with the reasons.
+/// The pages after which a site is doubted, with the reasons. The site has no seed, and one other site links to it.
 fn doubts(pages: u32, page: impl Fn(u32) -> (String, u32, u32)) -> Vec<(u32, Trap, i64)> {
     doubts_with(usize::MAX, pages, page)
 }
 
-/// The same for a site of which `queued` pages wait.
+/// Like `doubts`, with `queued` waiting pages.
 fn doubts_with(
     queued: usize,
     pages: u32,
@@ -129,7 +129,7 @@ fn newcomers_are_doubted_early() {
         found[0].0 <= 12 && found[0].1 == Trap::NoNewText,
         "{found:?}"
     );
-    // Few words, which are confirmed soon, and no link to a known page.
+    // The pages have few words, which are soon confirmed, and no link to a known page.
     let maze = |n: u32| match n {
         1..=5 => (honest(n).0, 10, 10),
         _ => (honest(n % 5 + 1).0 + &word(9000 + n), 10, 10),
@@ -142,7 +142,7 @@ fn newcomers_are_doubted_early() {
         doubts(12, item).first().map(|doubt| doubt.1),
         Some(Trap::NearlyEmpty)
     );
-    // A short list of such pages is fetched to its end.
+    // A site with a short list of such pages is not doubted.
     assert_eq!(doubts_with(LIMIT as usize, 40, item), []);
     let manual = |n| match n {
         1 => (honest(n).0, 1000, 1000),
@@ -184,7 +184,7 @@ fn a_site_with_new_words_on_every_page_is_no_trap() {
 
 #[test]
 fn a_manual_with_similar_pages_is_no_trap() {
-    // A list of a thousand pages comes first, then these pages, which differ only in their numbers.
+    // The first page lists a thousand pages. The listed pages differ only in their numbers.
     let manual = |n| match n {
         1 => ((0..1000).map(|n| word(n) + " ").collect(), 1000, 1000),
         _ => (
@@ -227,9 +227,9 @@ fn lists_with_empty_pages_behind_them_are_a_trap() {
     assert!(pages < 150, "{pages}");
 }
 
-/// Crawls a site, with `visit` pages per visit. `every`: whether the words of every page are read, not only those
-/// of sampled pages. Returns the number of pages whose words were read, and the number of pages until the site is a
-/// trap.
+/// Crawls a site, with `visit` pages per visit. `every`: whether the words of every page are read, instead of only the
+/// words of sampled pages. Returns the number of pages whose words were read, and the number of pages until the site is
+/// a trap.
 fn crawl(
     visit: u32,
     every: bool,
@@ -280,7 +280,7 @@ fn few_pages_of_a_trusted_site_are_read() {
     }
 }
 
-/// Sites that become traps after some honest pages. The traps have different periods; visits are long or short; in
+/// Sites that become traps after some honest pages. The traps have different periods, and visits are long or short. In
 /// some traps every second page is a redirect.
 #[test]
 fn a_trap_after_honest_pages_is_found_with_little_delay() {
