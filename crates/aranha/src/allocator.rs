@@ -1,8 +1,8 @@
-//! The allocator of the process (mimalloc), and how soon it returns free memory to the system.
+//! The allocator of the process (mimalloc), and the delay after which it returns free memory to the system.
 //!
 //! mimalloc is faster than the system allocator for many small strings on many threads. By default it keeps free memory
 //! for one second. A hostile site can make every thread allocate and free large buffers many times per second. With the
-//! default delay, peak memory was 1.5 times the memory in use (`docs/zoo.md`); therefore the delay is 100 ms here.
+//! default delay, peak memory was 1.5 times the memory in use (`docs/zoo.md`). So the delay is 100 ms here.
 
 use std::ffi::{c_int, c_long};
 
@@ -28,8 +28,8 @@ mod native {
     }
 }
 
-/// Sets the purge delay, unless the environment variable `MIMALLOC_PURGE_DELAY` is set. Called once, before other threads
-/// start.
+/// Sets the purge delay, unless the environment variable `MIMALLOC_PURGE_DELAY` is set. Must be called before other
+/// threads start.
 pub(crate) fn set_purge_delay() {
     if std::env::var_os("MIMALLOC_PURGE_DELAY").is_none() {
         native::mi_option_set(PURGE_DELAY_OPTION, PURGE_DELAY_MS);

@@ -1,6 +1,6 @@
 //! Parses the command line, and converts clap's errors to a sentence and a hint.
 //!
-//! clap's sentence is kept, its tip becomes the hint, and its usage text is dropped.
+//! The sentence of clap is kept, its tip becomes the hint, and its usage text is dropped.
 
 use std::io::{self, Write};
 
@@ -53,7 +53,7 @@ pub(crate) fn read() -> Result<Command, CommandError> {
     }
 }
 
-/// The words of the command line; invalid UTF-8 is replaced.
+/// The words of the command line. Invalid UTF-8 is replaced.
 fn words() -> impl Iterator<Item = String> {
     std::env::args_os().map(|word| word.to_string_lossy().into_owned())
 }
@@ -98,7 +98,7 @@ fn tip(text: &str) -> Option<&str> {
     let mut tips = text
         .lines()
         .filter_map(|line| line.trim_start().strip_prefix("tip: "));
-    // The tip to pass an unknown flag as a value, which no command wants.
+    // Skip the tip to pass an unknown flag as a value, because no command takes such a value.
     tips.find(|tip| !tip.starts_with("to pass '"))
 }
 

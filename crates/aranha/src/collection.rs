@@ -40,10 +40,10 @@ pub(crate) fn existing(path: &Path) -> Result<Folder, CommandError> {
     )
 }
 
-/// Whether the folder has files or folders that are not parts of a collection.
+/// Whether the folder contains files or folders that are not parts of a collection.
 pub(crate) fn has_other_files(path: &Path) -> bool {
-    /// Names that are allowed: files that a user may create before the first crawl, and what a collection without a
-    /// frontier may hold.
+    /// Names that are allowed: files that a user may create before the first crawl, and the other parts of a collection
+    /// without a frontier.
     const PARTS: &[&str] = &[
         "aranha.toml",
         "blacklist.txt",

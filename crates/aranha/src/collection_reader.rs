@@ -1,4 +1,4 @@
-//! A collection opened for reading only: frontier, configuration, scope. A crawl may run at the same time.
+//! A collection that is opened for reading only: frontier, configuration, scope. A crawl may run at the same time.
 //!
 //! [`crate::stored_page`] reads single pages through it.
 
@@ -22,8 +22,8 @@ pub(crate) struct CollectionReader {
     pub(crate) view: View,
     pub(crate) config: Config,
     pub(crate) canon: Canonicaliser,
-    /// The canonicaliser without the rules that remove parts of a URL. Earlier crawls may have stored pages under URLs that
-    /// the present rules would shorten.
+    /// The canonicaliser without the rules that remove parts of a URL. It is needed because earlier crawls may have
+    /// stored pages under URLs that the current rules would shorten.
     pub(crate) literal: Canonicaliser,
 }
 
@@ -47,7 +47,7 @@ impl CollectionReader {
         self.scope_of(&self.config)
     }
 
-    /// The configuration with the rules for links of the last crawl, which may have had flags.
+    /// The configuration, but with the link rules of the last crawl, which may have had other flags.
     pub(crate) fn last_config(&self) -> Config {
         let mut config = self.config.clone();
         let path = Folder::at(&self.folder).link_rules();
@@ -75,7 +75,8 @@ impl CollectionReader {
         Ok(scope)
     }
 
-    /// Adds the collection's own black list, `blacklist.txt`, to a scope; the list in the frontier if nodes share it.
+    /// Adds the collection's own black list, `blacklist.txt`, to a scope. If nodes share the frontier, adds the list in
+    /// the frontier instead.
     fn apply_blacklist(&self, scope: &mut Scope) -> Result<(), CommandError> {
         if let Some(list) = self.view.text(BLACKLIST)? {
             return scope.block(&list.text).map_err(|error| {
@@ -100,20 +101,21 @@ impl CollectionReader {
         })
     }
 
-    /// When and why the contents of this page were deleted; `None` if they were not.
+    /// When and why the contents of this page were deleted; `None` if they were not deleted.
     pub(crate) fn forgotten(&self, url: &CanonUrl) -> Result<Option<ForgottenEntry>, CommandError> {
         forgotten::find(&Folder::at(&self.folder), &self.literal, url)
     }
 
-    /// The canonical form of a typed URL, by the URL rules of this collection.
+    /// The canonical form of a typed URL under the URL rules of this collection.
     pub(crate) fn url(&self, text: &str) -> Result<CanonUrl, CommandError> {
         let mut urls =
             session::parse_seeds(&self.canon, [("argument".to_owned(), text.to_owned())])?;
         Ok(urls.remove(0))
     }
 
-    /// The URL of a page as it is stored, with everything known about it. That is the canonical form of the typed URL,
-    /// unless only the form that was typed is stored: an earlier crawl had other URL rules.
+    /// The URL under which a page is stored, and everything that is known about the page. This URL is usually the
+    /// canonical form of the typed URL. If an earlier crawl had other URL rules, only the typed form may be stored.
+    /// Then this form is returned.
     pub(crate) fn stored_url(&self, text: &str) -> Result<(CanonUrl, Explanation), CommandError> {
         let url = self.url(text)?;
         let known = self.view.explain(&url)?;
@@ -130,7 +132,8 @@ impl CollectionReader {
         Ok((url, known))
     }
 
-    /// The name of the site that `--site` restricts a command to; `None` without the flag. An unknown site is an error.
+    /// The name of the site to which `--site` restricts a command; `None` without the flag. An unknown site is an
+    /// error.
     pub(crate) fn site(&self, site: &SiteArg) -> Result<Option<String>, CommandError> {
         let Some(host) = &site.host else {
             return Ok(None);
@@ -148,7 +151,8 @@ impl CollectionReader {
     }
 }
 
-/// The argument for `aranha unblock` that unblocks a site: the black list entry that blocks it, or the site's own name.
+/// The argument with which `aranha unblock` unblocks a site: the black list entry that blocks the site, or the name of
+/// the site.
 pub(crate) fn unblock_argument<'a>(site: &'a str, blocked: &'a Blocked) -> &'a str {
     match blocked.by {
         BlockedBy::User => &blocked.reason,

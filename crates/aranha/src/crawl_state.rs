@@ -1,4 +1,4 @@
-//! Whether a crawl of a collection is running and what it waits for, or how the last one ended.
+//! The state of the current or last crawl of a collection: whether it is running, what it waits for, or how it ended.
 
 use std::time::Duration;
 
@@ -18,11 +18,11 @@ pub(crate) struct CrawlState {
     process: Option<u32>,
     /// The state that the running or last crawl wrote.
     progress: Option<Progress>,
-    /// The nodes of the crawl that are at work; `None` if the frontier is in the folder.
+    /// The nodes of the crawl that have not ended; `None` if the frontier is in the folder.
     nodes: Option<Vec<NodeEntry>>,
 }
 
-/// What a running crawl waits for, if it waits.
+/// The reason why a running crawl waits.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum WaitsFor {
     /// DNS lookups fail.

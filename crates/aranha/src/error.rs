@@ -1,4 +1,4 @@
-//! How a command ends: an exit status and, on failure, one sentence with a hint.
+//! The ways in which a command ends: an exit status and, after a failure, one sentence with a hint.
 
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
@@ -20,13 +20,13 @@ pub(crate) enum ExitStatus {
     Failed = 1,
     /// Wrong usage or configuration; nothing was written.
     Usage = 2,
-    /// Stopped by a full disk or an unusable proxy; running the same command again continues the work.
+    /// Stopped by a full disk or an unusable proxy. The same command continues the work.
     Stopped = 3,
     /// No seed could be fetched.
     NoSeed = 4,
-    /// There is nothing to print: a page without text, or a page with one version.
+    /// There is nothing to print, because the page has no text or only one version.
     Nothing = 5,
-    /// Interrupted; running the same command again continues the work.
+    /// Interrupted. The same command continues the work.
     Interrupted = 130,
 }
 
@@ -55,7 +55,7 @@ impl CommandError {
         }
     }
 
-    /// An error with exit status 3: the same command continues once the cause is removed.
+    /// An error with exit status 3: after the cause is removed, the same command continues the work.
     pub(crate) fn stopped(sentence: impl Into<String>) -> Self {
         Self {
             status: ExitStatus::Stopped,
@@ -121,7 +121,7 @@ impl CommandError {
         self.sentence.as_deref().unwrap_or_default()
     }
 
-    /// Prints the sentence as the reason why an input was skipped; the command goes on.
+    /// Prints the sentence as the reason why an input was skipped. The command continues after this call.
     pub(crate) fn print_skipped(&self) {
         if let Some(sentence) = &self.sentence {
             message(format_args!("skipped: {}", Escaped(sentence)));

@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 /// Converts the fetch records of one collection to JSON.
 pub(crate) struct FetchJson {
     folder: PathBuf,
-    /// File names by volume. `archive/` is listed whenever a volume is not in this map: for the first record, and again
-    /// when a running crawl has begun a new volume after the last listing.
+    /// File names by volume. `archive/` is listed whenever a volume is not in this map. This happens for the first
+    /// record, and after a running crawl has begun a new volume.
     names: RefCell<BTreeMap<VolumeId, Option<String>>>,
 }
 
@@ -65,7 +65,8 @@ impl FetchJson {
         })
     }
 
-    /// The name that the volume has, or will have when it is closed; `None` if it is not in `archive/`.
+    /// The name of the volume, or the name that it will have when it is closed. `None` if the volume is not in
+    /// `archive/`.
     fn file_name(&self, id: VolumeId) -> Option<String> {
         if let Some(name) = self.names.borrow().get(&id) {
             return name.clone();

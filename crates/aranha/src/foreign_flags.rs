@@ -1,7 +1,8 @@
 //! Hints for flags of other programs: wget, curl, Scrapy, `HTTrack` and Browsertrix.
 //!
-//! A user who types such a flag to `aranha crawl` gets the flag or key that does the same, instead of a guess by spelling.
-//! Flags that aranha has under the same name are not in the table. It is read only after a usage error.
+//! If a user types such a flag to `aranha crawl`, the hint names the flag or key with the same effect, not one with a
+//! similar spelling. The table does not contain flags that aranha has under the same name. It is read only after a
+//! usage error.
 
 /// Flags and their hints. One hint serves several spellings.
 #[rustfmt::skip]
@@ -123,12 +124,12 @@ const SETTINGS: &[(&[&str], &[&str], &str)] = &[
      "use --pause TIME; the pause grows with slow servers (crawl.pause_factor)"),
 ];
 
-/// The hint for a flag of another program. `flag`: the flag that was not recognised; for a group of short flags (`-np`)
-/// only its first one. `words`: the command line.
+/// The hint for a flag of another program. `flag`: the flag that was not recognised. For a group of short flags
+/// (`-np`), it is only the first flag of the group. `words`: the command line.
 pub(crate) fn hint(flag: &str, words: impl IntoIterator<Item = String>) -> Option<&'static str> {
     let words: Vec<_> = words.into_iter().collect();
     let flag = flag.split('=').next().unwrap_or(flag);
-    // The value is part of the word (`-ehttp_proxy=…`) or the next word.
+    // The value is the rest of the word (`-ehttp_proxy=…`) or the next word.
     let values = words.iter().enumerate().filter_map(|(index, word)| {
         let rest = word.strip_prefix(flag)?.trim_start_matches('=');
         let next = || words.get(index + 1).map(String::as_str);

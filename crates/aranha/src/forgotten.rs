@@ -13,7 +13,7 @@ use crate::error::CommandError;
 /// One line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ForgottenEntry {
-    /// When, in unix milliseconds.
+    /// Time of the deletion, in unix milliseconds.
     pub(crate) time_ms: i64,
     /// The URL, or the name of the site.
     pub(crate) target: String,
@@ -21,7 +21,7 @@ pub(crate) struct ForgottenEntry {
     pub(crate) reason: String,
     /// Number of records that became tombstones.
     pub(crate) records: u64,
-    /// The page that was to be forgotten, if this one had the same payload.
+    /// If this page was forgotten only because it had the same payload as the target of the command, that target.
     #[serde(default)]
     pub(crate) copy_of: Option<String>,
 }
@@ -67,7 +67,7 @@ impl ForgetTarget {
         Some(Self::Site(url.site().to_owned()))
     }
 
-    /// Whether a stored URL is of this page, by http or https, or of this site.
+    /// Whether a stored URL is this page (with http or https), or is on this site.
     pub(crate) fn covers(&self, url: &CanonUrl) -> bool {
         match self {
             Self::Page(page) => page.key() == url.key(),
@@ -75,7 +75,7 @@ impl ForgetTarget {
         }
     }
 
-    /// The entry of the black list for it.
+    /// The black list entry that blocks the target.
     pub(crate) fn block_entry(&self) -> String {
         match self {
             Self::Page(page) => page.as_str().to_owned(),

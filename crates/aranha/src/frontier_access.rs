@@ -1,7 +1,8 @@
-//! Opens the frontier of a collection: the one in its folder, or the one that several nodes share (`--frontier`,
+//! Opens the frontier of a collection. It is in the folder of the collection, or several nodes share it (`--frontier`,
 //! `frontier.url`).
 //!
-//! In a shared frontier the settings of the crawl are stored too. They are read below the configuration file of the folder.
+//! A shared frontier also stores the settings of the crawl. The configuration file of the folder overrides these
+//! settings.
 
 use std::path::PathBuf;
 
@@ -31,8 +32,8 @@ pub(crate) fn configuration(collection: &CollectionArg) -> Result<Opened, Comman
     Ok(Opened { config, view })
 }
 
-/// Adds the settings that the nodes of the crawl share to the layers. Returns a view of the frontier if it is shared and has
-/// tables.
+/// Adds to the layers the settings that the nodes of the crawl share. Returns a view of the frontier if it is shared
+/// and has tables.
 pub(crate) fn add_shared_settings(
     layers: &mut Layers,
     collection: &CollectionArg,
@@ -58,7 +59,7 @@ pub(crate) fn address(url: &FrontierUrl) -> Result<Option<String>, CommandError>
     })
 }
 
-/// Refuses a folder with a frontier of its own beside a shared one.
+/// Returns an error if the folder has its own frontier although a shared frontier is configured.
 fn refuse_two_frontiers(collection: &CollectionArg) -> Result<(), CommandError> {
     if !session::has_frontier(&collection.folder) {
         return Ok(());
@@ -94,7 +95,8 @@ pub(crate) fn no_crawl(config: &Config) -> CommandError {
     ))
 }
 
-/// Opens the frontier for a command that changes it. In a shared frontier, other processes may work at the same time.
+/// Opens the frontier for a command that changes it. If the frontier is shared, other processes may use it at the same
+/// time.
 pub(crate) fn writer(
     collection: &CollectionArg,
     config: &Config,
@@ -102,7 +104,7 @@ pub(crate) fn writer(
     Ok(open_writer(collection, config)??)
 }
 
-/// Like [`writer`]. The inner error is that of a frontier in the folder.
+/// Like [`writer`], but errors of a frontier in the folder are returned as the inner error.
 pub(crate) fn open_writer(
     collection: &CollectionArg,
     config: &Config,
@@ -129,14 +131,15 @@ fn node_settings(config: &Config, folder: Option<PathBuf>) -> NodeSettings {
     NodeSettings {
         node: config.frontier.node_name(),
         ttl: config.frontier.node_timeout,
-        // A node that died may have sent a request to any of its sites just before.
+        // A node may have sent a request to any of its sites just before it died.
         pause: crawl.pause.max(crawl.max_pause),
         folder,
         ..NodeSettings::default()
     }
 }
 
-/// Opens the shared frontier for a node, which stores its volumes in the folder; or the frontier in the folder.
+/// Opens the frontier for a crawl in the folder. If the frontier is shared, opens it for a node that stores its volumes
+/// in the folder.
 pub(crate) fn node(folder: &Folder, config: &Config) -> Result<Box<dyn Frontier>, CommandError> {
     let Some(address) = address(&config.frontier.url)? else {
         let frontier = Embedded::open(folder.root(), config.frontier.clone())?;

@@ -6,13 +6,13 @@ use std::path::Path;
 use crate::error::CommandError;
 use crate::output::message;
 
-/// An input with its position for error messages: `argument 2`, `line 17`.
+/// An input with its position (`argument 2`, `line 17`), which is used in error messages.
 pub(crate) struct Item {
     pub(crate) place: String,
     pub(crate) text: String,
 }
 
-/// The arguments; if there are none, the lines of stdin. Blank lines are skipped and invalid UTF-8 is replaced.
+/// The arguments or, if there are none, the lines of stdin. Blank lines are skipped, and invalid UTF-8 is replaced.
 pub(crate) fn items(
     arguments: Vec<String>,
 ) -> Box<dyn Iterator<Item = Result<Item, CommandError>>> {

@@ -16,14 +16,14 @@ use crate::collection_reader::CollectionReader;
 use crate::error::CommandError;
 use crate::shared_args::CollectionArg;
 
-/// Shortest time between two checks whether the files have changed.
+/// Minimum time between two checks of the files.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The scope is reloaded at least this often. Otherwise changes of black list files outside the collection, which the
-/// configuration can name, would not be noticed.
+/// The scope is always reloaded after this time, because the configuration may name black list files outside the
+/// collection, and changes of these files are not detected.
 const MAX_AGE: Duration = Duration::from_mins(1);
 
-/// The pause between reloads is at least this multiple of the time that the last reload took.
+/// The pause between reloads is at least this number times the duration of the last reload.
 const RELOAD_COST_FACTOR: u32 = 20;
 
 /// The scope of a collection, reloaded when its files change.
@@ -37,10 +37,10 @@ pub(crate) struct LiveScope {
 }
 
 /// Inode, length and modification time (seconds and nanoseconds) of a file. If the stamp differs, the file has changed.
-/// `None`: the file does not exist.
+/// `None` if the file does not exist.
 type FileStamp = Option<(u64, u64, i64, i64)>;
 
-/// The scope as it was when the files were last loaded.
+/// The scope from the last time that the files were loaded.
 pub(crate) struct ScopeSnapshot {
     pub(crate) config: Config,
     pub(crate) canon: Canonicaliser,
@@ -58,7 +58,8 @@ impl ScopeSnapshot {
         })
     }
 
-    /// Whether a page is in scope. The depth of the page is not known here and is taken as 1, as for a link on a seed.
+    /// Whether a page is in scope. The depth of the page is not known here, and is assumed to be 1, as for a link on a
+    /// seed.
     pub(crate) fn accepts(&self, url: &CanonUrl) -> bool {
         self.scope.judge(url, 1).inside
     }
@@ -79,9 +80,9 @@ impl LiveScope {
         scope
     }
 
-    /// The current scope, or why the collection cannot be read.
+    /// The current scope, or the reason why the collection cannot be read.
     pub(crate) fn current(&mut self) -> Result<&ScopeSnapshot, &str> {
-        // While the collection cannot be read, check more often: it may be created at any moment.
+        // While the collection cannot be read, check more often, because it may be created at any moment.
         let interval = if self.snapshot.is_ok() {
             CHECK_INTERVAL
         } else {

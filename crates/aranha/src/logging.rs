@@ -19,7 +19,7 @@ use crate::terminal_escape::Escaped;
 /// The value of `--log`.
 static FLAG: OnceLock<String> = OnceLock::new();
 
-/// Starts logging if `--log` was given; every command accepts this flag. Without the flag, `crawl` and `demo` use the
+/// Starts logging if `--log` was given. Every command accepts this flag. Without the flag, `crawl` and `demo` use the
 /// filter in `log.level`, and other commands do not log.
 pub(crate) fn set_flag(filter: Option<String>) -> Result<(), CommandError> {
     let Some(filter) = filter else { return Ok(()) };
@@ -49,8 +49,8 @@ pub(crate) fn start(name: &str, filter: &str) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// Parses a filter. `Targets` would take a bare word that is not a level for the name of a crate. Here such a word is
-/// an error, because it is more likely a misspelt level.
+/// Parses a filter. A bare word that is not a level is an error here, because it is probably a misspelt level.
+/// `Targets` would use such a word as the name of a crate.
 fn parse(filter: &str) -> Option<Targets> {
     let valid = |part: &str| part.contains('=') || part.parse::<LevelFilter>().is_ok();
     filter.split(',').all(valid).then(|| filter.parse().ok())?

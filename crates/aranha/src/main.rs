@@ -1,8 +1,8 @@
 //! The command-line program: arguments, output, exit status.
 //!
-//! Each command has a file in `commands/`. Data goes to stdout through [`output`], everything else to stderr. Text from the web
-//! passes through [`terminal_escape`] before it is printed. Every failure is a [`error::CommandError`]: one sentence, a hint and
-//! an exit status.
+//! Each command has a file in `commands/`. Data goes to stdout through [`output`]. Everything else goes to stderr. Text
+//! from the web passes through [`terminal_escape`] before it is printed. Every failure is a [`error::CommandError`]:
+//! one sentence, a hint and an exit status.
 //!
 //! Read first: [`commands`], then [`error`]. A crawl is run by [`session`] and reported by [`display`].
 
@@ -41,8 +41,8 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     allocator::set_purge_delay();
-    // Most buffers have a few kilobytes and live for one fetch. With transparent huge pages, the kernel would clear 2
-    // MB of memory for many of them.
+    // Most buffers have a few kilobytes, and exist for one fetch. With transparent huge pages, the kernel would clear 2
+    // MB of memory for many of these buffers.
     let _ = rustix::thread::disable_transparent_huge_pages(true);
     match arguments::read().and_then(commands::run) {
         Ok(status) => status.into(),

@@ -9,7 +9,7 @@ use crate::display::grouped;
 use crate::error::CommandError;
 use crate::terminal_escape::EscapedJson;
 
-/// Buffered stdout. Call [`Output::finish`] at the end: writing the rest of the buffer can fail, too.
+/// Buffered stdout. Call [`Output::finish`] at the end, because writing the rest of the buffer can also fail.
 pub(crate) struct Output(BufWriter<StdoutLock<'static>>);
 
 impl Output {

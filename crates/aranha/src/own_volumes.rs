@@ -1,7 +1,8 @@
-//! Which volumes a folder holds, and where those of other nodes are.
+//! Knows which volumes belong to a folder, and where the volumes of other nodes are.
 //!
-//! In a crawl of several machines each folder has a number, which is a part of every volume's name. A page whose volume has the
-//! number of another folder is not missing: it is stored elsewhere.
+//! In a crawl on several machines, each folder has a number. This number is part of the name of every volume that is
+//! written in the folder. If the volume of a page has the number of another folder, the page is not missing, but is
+//! stored there.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -12,13 +13,13 @@ use aranha_volume::{ArchiveReader, VolumeId};
 
 use crate::error::CommandError;
 
-/// The numbers whose volumes belong to a folder.
+/// The numbers of the volumes that belong to a folder.
 pub(crate) struct OwnVolumes {
     numbers: HashSet<u32>,
     folders: Vec<FolderEntry>,
 }
 
-/// The number that the folder has now.
+/// The current number of the folder.
 fn own_number(folder: &Path) -> Option<u32> {
     let text = std::fs::read_to_string(Folder::at(folder).node_file()).ok()?;
     let number = text
@@ -30,8 +31,8 @@ fn own_number(folder: &Path) -> Option<u32> {
 }
 
 impl OwnVolumes {
-    /// The number of this folder, and those of the volumes in it. Volumes of a crawl on one machine have the number 0, which belongs to every
-    /// folder.
+    /// Collects the number of this folder and the numbers of the volumes in it. Volumes of a crawl on one machine have
+    /// the number 0, which belongs to every folder.
     pub(crate) fn of(folder: &Path, view: &View) -> Result<Self, CommandError> {
         let volumes = ArchiveReader::open(folder).and_then(|reader| reader.volumes());
         let volumes = volumes.unwrap_or_default();
@@ -47,7 +48,7 @@ impl OwnVolumes {
         self.numbers.contains(&volume.node())
     }
 
-    /// Where a volume is that belongs to another folder; `None` if it should be in this one.
+    /// The place of a volume that belongs to another folder; `None` if the volume should be in this folder.
     pub(crate) fn elsewhere(&self, volume: VolumeId) -> Option<String> {
         if self.contains(volume) {
             return None;

@@ -1,23 +1,24 @@
-//! The fetches of one page, oldest first, and what each of them found.
+//! The fetches of one page from the oldest to the newest, and the finding of each fetch.
 //!
 //! A page has changed when its text has changed (D2). A file without text, such as an image, has changed when its bytes
-//! have changed. If a page has text and only its bytes differ, only the markup has changed. A fetch that ends with an error, a refusal or a missing page is listed, but is not a version: the next
-//! content is compared with the last content before that fetch.
+//! have changed. If a page has text and only its bytes differ, only the markup has changed. A fetch that ends with an
+//! error, a refusal or a missing page is listed, but it is not a version. So the next content is compared with the last
+//! content before that fetch.
 //!
 //! Read first: [`findings`].
 
 use aranha_frontier::{Flags, Outcome, PageRecord};
 
-/// What a fetch found, compared with earlier fetches.
+/// The finding of a fetch, compared with earlier fetches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Finding {
     /// The first content of the page.
     New,
-    /// The text differs from that of the previous content.
+    /// The text differs from the text of the previous content.
     Changed,
-    /// The bytes differ from those of the previous content, but the text is the same.
+    /// The bytes differ from the previous content, but the text is the same.
     Markup,
-    /// The bytes are the same as those of the previous content.
+    /// The bytes are the same as in the previous content.
     Same,
     /// The server answered 304.
     NotModified,
@@ -55,11 +56,11 @@ impl Finding {
 pub(crate) struct PastFetch<'a> {
     pub(crate) record: &'a PageRecord,
     pub(crate) finding: Finding,
-    /// Milliseconds from the last change before this fetch to this fetch; `None` if there was no earlier change.
+    /// Milliseconds since the last change before this fetch; `None` if there was no earlier change.
     pub(crate) since_change: Option<i64>,
 }
 
-/// The kind of response that a fetch record shows, without comparison with earlier fetches.
+/// The kind of response in a fetch record, without comparison with earlier fetches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ResponseKind {
     Content,
@@ -132,8 +133,9 @@ pub(crate) fn same_text(one: &PageRecord, other: &PageRecord) -> bool {
     one.text_digest != 0 && one.text_digest == other.text_digest
 }
 
-/// The records whose location may hold the content of `records[index]`, in the order in which to try them: the record
-/// itself, then the earlier records with the same digest, newest first. For a 304 response, the record itself is last.
+/// The records whose location may hold the content of `records[index]`. They are sorted in the order in which to try
+/// them: first the record itself, then the earlier records with the same digest from the newest to the oldest. For a
+/// 304 response, the record itself is last.
 pub(crate) fn content_sources(records: &[PageRecord], index: usize) -> Vec<&PageRecord> {
     let record = &records[index];
     let mut sources: Vec<_> = records[..index]

@@ -1,7 +1,7 @@
-//! Points in time as written for `--at`, `--from` and `--to`.
+//! Points in time as users write them for flags such as `--at`, `--from` and `--to`.
 //!
-//! A day, minute or second stands for its last millisecond: `2026-11-01` includes everything fetched on that day, and a
-//! time copied from the output of `aranha history` (whole seconds) includes the fetch on that line. Times are UTC unless
+//! A day, minute or second stands for its last millisecond. So `2026-11-01` includes all fetches on that day. A time
+//! from the output of `aranha history`, which has whole seconds, includes the fetch on that line. Times are UTC unless
 //! an offset is given.
 
 use std::str::FromStr;
@@ -34,7 +34,7 @@ impl PointInTime {
         self.ms
     }
 
-    /// A folder name: `2026-11-01` for a whole day, else `2026-11-01T120000Z`.
+    /// A folder name: `2026-11-01` for a whole day, otherwise `2026-11-01T120000Z`.
     pub(crate) fn label(self) -> String {
         let text = calendar::date_time(self.ms);
         match text.split_once(' ') {

@@ -1,5 +1,5 @@
-//! Progress of a long command on stderr: one line that is overwritten on a terminal, a new line every few seconds
-//! elsewhere.
+//! Progress of a long command on stderr. On a terminal, one line is overwritten. Otherwise a new line is printed every
+//! few seconds.
 
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
 //! Command-line flags that set configuration values. The origin of such a value is `flag --NAME`.
 //!
-//! Used by `crawl` and `config show`. Each flag has a field in [`Settings`] (its syntax) and a row in [`Settings::flags`]
-//! (the key it sets). [`load`] reads all layers and warns about old key names.
+//! Used by `crawl` and `config show`. A field of [`Settings`] has the syntax of a flag, and a row of
+//! [`Settings::flags`] has the key that the flag sets. [`load`] reads all layers, and warns about old key names.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
@@ -22,7 +22,7 @@ use crate::point_in_time::PointInTime;
 use crate::shared_args::CollectionArg;
 use crate::terminal_escape::Escaped;
 
-/// Loads a configuration and warns about old key names, once per process and key.
+/// Loads a configuration. Warns about each old key name once per process.
 pub(crate) fn load(layers: &Layers) -> Result<(Config, Origins), CommandError> {
     static WARNED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let (config, origins) = Config::load(layers)?;
@@ -176,7 +176,7 @@ impl Settings {
         }
     }
 
-    /// All layers above the defaults. `collection` is the configuration file of the collection, if there is one.
+    /// All layers except the defaults. `collection` is the configuration file of the collection, if there is one.
     ///
     /// `--accept`, `--reject` and `--keep` add to the filters of a collection.
     pub(crate) fn layers(&self, collection: Option<PathBuf>) -> Layers {
@@ -190,7 +190,7 @@ impl Settings {
             settings: self.set.clone(),
         };
         layers.flags = if exists && self.has_filters() {
-            // Errors in the files are ignored here: they are reported when the caller loads all layers.
+            // Errors in the files are ignored here, because they are reported when the caller loads all layers.
             let stored = Config::load(&layers).unwrap_or_default().0.crawl;
             let both = |before: Vec<String>, more: &[String]| {
                 if more.is_empty() {
@@ -220,7 +220,8 @@ impl Settings {
         !self.accept.is_empty() || !self.reject.is_empty() || !self.keep.is_empty()
     }
 
-    /// Only `--accept`, `--reject` and `--keep`. Without `--config` and `--profile`, which apply to one crawl only.
+    /// Only `--accept`, `--reject` and `--keep`, without flags that apply to one crawl only, such as `--config` and
+    /// `--profile`.
     pub(crate) fn filters_only(&self) -> Self {
         Self {
             accept: self.accept.clone(),
@@ -405,8 +406,8 @@ fn size_limit(text: &str) -> Result<Value, String> {
         .map_err(|error| error.to_string())
 }
 
-/// Splits `ORIGIN=CREDENTIALS`. Errors are left to the configuration, because clap would quote the text, which may be
-/// secret.
+/// Splits `ORIGIN=CREDENTIALS`. Errors are reported later by the configuration, because clap would print the text,
+/// which may be secret.
 #[expect(
     clippy::unnecessary_wraps,
     reason = "clap expects a function that can fail"

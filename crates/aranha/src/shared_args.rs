@@ -14,7 +14,7 @@ const COLLECTION: &str =
 /// Help text of `--frontier`.
 const FRONTIER: &str = "Frontier that several nodes share: postgres://USER@HOST/DATABASE?schema=NAME, or @FILE or $NAME to read \
      this address from a file or an environment variable. The folder remembers it";
-/// Help text of `--collection` for commands that create the folder; set with [`clap::Command::mut_arg`].
+/// Help text of `--collection` for commands that create the folder. It is set with [`clap::Command::mut_arg`].
 pub(crate) const CREATED_IF_MISSING: &str = "Folder of the collection; created if it does not exist. ARANHA_COLLECTION sets another default";
 
 /// The collection that a command works on.
@@ -34,8 +34,8 @@ pub(crate) struct CollectionArg {
     pub(crate) frontier: Option<String>,
 }
 
-/// The folder that a command uses without `-c`: the value of `ARANHA_COLLECTION` if it is set, else the current folder
-/// if it is a collection, else `collection`.
+/// The folder that a command uses without `-c`. It is the value of `ARANHA_COLLECTION`, if this is set. Otherwise it is
+/// the current folder, if this is a collection. Otherwise it is `collection`.
 fn default_folder() -> PathBuf {
     match std::env::var_os("ARANHA_COLLECTION") {
         Some(folder) if !folder.is_empty() => folder.into(),

@@ -1,4 +1,4 @@
-//! Reads one page of a collection: its fetch records, and the stored response that was the newest at a point in time.
+//! Reads one page of a collection: its fetch records, and its newest stored response at a point in time.
 
 use aranha_frontier::{Explanation, PageRecord};
 use aranha_page::{Input, Link, LinkKind, Page};
@@ -13,8 +13,8 @@ use crate::point_in_time::PointInTime;
 use crate::shared_args::VersionArgs;
 use aranha_units::calendar;
 
-/// Maximum number of bytes of a decoded body; the rest is cut off. The limit of a crawl (`fetch.max_decoded`) is lower
-/// by default.
+/// Maximum number of bytes of a decoded body. The rest is cut off. The default limit of a crawl (`fetch.max_decoded`)
+/// is lower.
 pub(crate) const MAX_DECODED_BODY: usize = 1 << 30;
 
 /// Opens the collection and reads the version of the page that the arguments name.
@@ -27,7 +27,7 @@ pub(crate) fn open(
 }
 
 impl CollectionReader {
-    /// All fetch records of a page, oldest first. There is at least one: a page that was never fetched is an error.
+    /// All fetch records of a page, from the oldest to the newest. If the page was never fetched, returns an error.
     pub(crate) fn records(&self, url: &str) -> Result<(CanonUrl, Vec<PageRecord>), CommandError> {
         let (url, Explanation { records, .. }) = self.stored_url(url)?;
         if records.is_empty() {
@@ -40,8 +40,8 @@ impl CollectionReader {
 
     /// The newest stored response of a page, with its fetch record. With `at`, later responses are ignored.
     ///
-    /// An error response is returned only if no other response was stored. Instead of a 304 response, the earlier
-    /// response that holds the content is returned.
+    /// An error response is returned only if no other response was stored. If the newest response is a 304, the earlier
+    /// response with the content is returned.
     fn page(
         &self,
         url: &str,
@@ -113,7 +113,7 @@ impl CollectionReader {
         })))
     }
 
-    /// The error for a content that `aranha forget` has deleted.
+    /// The error for content that `aranha forget` has deleted.
     fn content_forgotten(&self, url: &CanonUrl, stored: &WarcRecord) -> CommandError {
         let (time, reason) = match stored.forgotten().unwrap_or_default().split_once(' ') {
             Some((time, reason)) => (time, format!(": {reason}")),
@@ -157,7 +157,7 @@ impl CollectionReader {
     }
 }
 
-/// The error for a page whose bytes another node has.
+/// The error for a page whose stored response is in the folder of another node.
 fn stored_elsewhere(url: &CanonUrl, place: &str) -> CommandError {
     CommandError::failed(format!("{url} is {place}"))
         .hint("run the command on that machine, with -c and that folder")
@@ -183,9 +183,9 @@ pub(crate) fn parse(stored: &WarcRecord, options: &aranha_page::Options) -> Page
 
 /// The base URLs of a page's links.
 pub(crate) struct LinkBases {
-    /// The URL of the page, or the one in its `base` element.
+    /// The URL of the page, or the URL in its `base` element.
     own: Base,
-    /// For a script: the page or script that loads it.
+    /// For a script, the page or script that loads it.
     loader: Option<Base>,
 }
 

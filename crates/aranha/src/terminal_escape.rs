@@ -1,8 +1,8 @@
 //! Escaping of text from the web before it is shown on a terminal.
 //!
-//! A title or a URL can hold escape sequences that move the cursor, change colours or reverse the writing direction. All
-//! text for people is shown through [`Escaped`]. JSON output may reach a terminal as well. JSON itself escapes only
-//! some of the dangerous characters, so JSON output is shown through [`EscapedJson`].
+//! A title or a URL can hold escape sequences that move the cursor, change colours or reverse the writing direction.
+//! All text for people is shown through [`Escaped`]. JSON output may also be shown on a terminal, but JSON itself
+//! escapes only some of the dangerous characters. So JSON output is shown through [`EscapedJson`].
 
 use std::fmt::{self, Write};
 
@@ -31,8 +31,8 @@ impl fmt::Display for EscapedJson<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = self.0.to_string();
         let mut rest = text.as_str();
-        // In JSON, characters that need an escape occur only inside strings. All of them are below U+10000, so four
-        // hexadecimal digits suffice.
+        // In JSON, characters that need an escape occur only inside strings. All these characters are below U+10000, so
+        // four hexadecimal digits are enough.
         while let Some((at, c)) = rest.char_indices().find(|(_, c)| needs_escape(*c)) {
             write!(formatter, "{}\\u{:04x}", &rest[..at], u32::from(c))?;
             rest = &rest[at + c.len_utf8()..];
@@ -41,8 +41,8 @@ impl fmt::Display for EscapedJson<'_> {
     }
 }
 
-/// Whether a character is escaped: C0, DEL and C1 control characters, line and paragraph separators, and characters
-/// that set the writing direction.
+/// Whether a character must be escaped. These are control characters (C0, DEL and C1), line and paragraph separators,
+/// and characters that set the writing direction.
 pub(crate) fn needs_escape(c: char) -> bool {
     c.is_control()
         || matches!(

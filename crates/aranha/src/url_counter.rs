@@ -1,7 +1,8 @@
 //! Counts how often each URL of a long stream occurs, in bounded memory.
 //!
-//! URLs are collected in a buffer. A full buffer is sorted, equal URLs are merged, and the result is written to a temporary
-//! file (a run). At the end all runs are merged. The files have no name, so that nothing is left behind after a crash.
+//! URLs are collected in a buffer. When the buffer is full, it is sorted, equal URLs are merged, and the result is
+//! written to a temporary file (a run). At the end, all runs are merged. The files have no names, so that no file
+//! remains after a crash.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,7 +12,7 @@ use std::io::{self, BufRead as _, BufReader, BufWriter, Read, Seek as _, Write a
 /// Size of the buffer in bytes of text.
 const BUFFER_SIZE: usize = 64 << 20;
 
-/// The counter. URLs must not contain line ends or tabs; canonical URLs contain neither.
+/// The counter. URLs must not contain line ends or tabs. Canonical URLs contain neither.
 #[derive(Debug, Default)]
 pub(crate) struct UrlCounter {
     buffer: Vec<String>,
@@ -30,7 +31,7 @@ impl UrlCounter {
         Ok(())
     }
 
-    /// Calls `show` for every URL in alphabetical order, with its count, until `show` fails.
+    /// Calls `show` with every URL and its count, in alphabetical order. Ends at the first error of `show`.
     pub(crate) fn finish<E: From<io::Error>>(
         mut self,
         mut show: impl FnMut(&str, u64) -> Result<(), E>,
@@ -100,7 +101,7 @@ fn next(reader: &mut BufReader<impl Read>) -> io::Result<Option<(String, u64)>> 
 mod tests {
     use super::*;
 
-    /// Counts `urls`, with a new run after every `run` of them.
+    /// Counts `urls`. Begins a new run after every `run` URLs.
     fn counts(urls: &[&str], run: usize) -> Vec<(String, u64)> {
         let mut counter = UrlCounter::default();
         for (index, url) in urls.iter().enumerate() {

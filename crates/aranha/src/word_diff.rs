@@ -1,7 +1,7 @@
 //! A word-by-word comparison of two texts.
 //!
 //! Differences in white space are ignored, as in the text digest of a page. In scripts without spaces between words,
-//! each character is a word. The search for the shortest difference has a deadline. After the deadline the result is
+//! each character is a word. The search for the shortest difference has a time limit. When it is reached, the result is
 //! still correct, but may mark more words as changed than necessary.
 //!
 //! Read first: [`compare`].
@@ -26,7 +26,7 @@ struct Word<'a> {
     spaced: bool,
 }
 
-/// What happened to a sequence of words.
+/// The kind of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EditKind {
     Kept,
@@ -57,7 +57,7 @@ pub(crate) struct Segment {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Hunk {
     pub(crate) segments: Vec<Segment>,
-    /// Whether words are left out before the hunk, and after it.
+    /// Whether words are left out before the hunk (first value) and after it (second value).
     cut: (bool, bool),
 }
 
@@ -85,7 +85,7 @@ impl Replacement {
 }
 
 impl Hunk {
-    /// The hunk as one line, escaped for a terminal. Removed and added words are put between the given marks.
+    /// The hunk as one line, escaped for a terminal. The given marks are put around removed and added words.
     pub(crate) fn line(&self, removed: (&str, &str), added: (&str, &str)) -> String {
         let mut line = String::new();
         if self.cut.0 {
@@ -98,7 +98,7 @@ impl Hunk {
                 EditKind::Removed => removed,
                 EditKind::Added => added,
             };
-            // No space between removed words and their replacement.
+            // There is no space between removed words and their replacement.
             let replaces = (before, segment.kind) == (Some(EditKind::Removed), EditKind::Added);
             if segment.spaced && !line.is_empty() && !replaces {
                 line.push(' ');
@@ -115,7 +115,7 @@ impl Hunk {
     }
 }
 
-/// The words to remove from `old` and to add to it to get `new`.
+/// Finds the words that must be removed from `old` and added to it to get `new`.
 pub(crate) fn compare(old: &str, new: &str) -> WordDiff {
     compare_within(old, new, SEARCH_TIME)
 }
@@ -153,7 +153,8 @@ fn words(text: &str) -> Vec<Word<'_>> {
     words
 }
 
-/// Whether a character counts as a word of its own: the characters of Thai, Lao, Burmese, Khmer, Chinese and Japanese.
+/// Whether a character counts as a word of its own. These are the characters of Thai, Lao, Burmese, Khmer, Chinese and
+/// Japanese.
 fn is_word(c: char) -> bool {
     matches!(c, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}'
         | '\u{2e80}'..='\u{abff}' | '\u{f900}'..='\u{faff}' | '\u{ff00}'..='\u{ffef}' | '\u{20000}'..='\u{3ffff}')
@@ -161,7 +162,7 @@ fn is_word(c: char) -> bool {
 }
 
 fn replacements(old: &[Word<'_>], new: &[Word<'_>], deadline: Instant) -> Vec<Replacement> {
-    // Each distinct word gets a number: numbers are compared faster than strings.
+    // Each distinct word gets a number, because numbers are compared faster than strings.
     let mut known = HashMap::new();
     let mut number = |words: &[Word<'_>]| -> Vec<u32> {
         let numbers = words.iter().map(|word| {
@@ -307,7 +308,7 @@ mod tests {
         assert_eq!(diff.hunks[0].cut, (true, false));
     }
 
-    /// The texts are random words. Finding their shortest difference would take very long.
+    /// The texts are random words, whose shortest difference would take very long to find.
     #[test]
     fn the_search_time_is_limited() {
         let mut state = 1_u32;

@@ -1,8 +1,8 @@
-//! `aranha block` and `aranha unblock`: block and unblock sites, domains, URLs and addresses, also during a crawl (D7,
-//! U11).
+//! `aranha block` and `aranha unblock`: block and unblock sites, domains, URLs and addresses (D7, U11). Both also work
+//! during a crawl.
 //!
-//! Both edit the collection's own black list, `blacklist.txt`, which a running crawl reloads when it changes; or the list in
-//! the frontier that several nodes share, which each of them copies.
+//! Both edit the collection's own black list, `blacklist.txt`. A running crawl reloads this file when it changes. If
+//! several nodes share the frontier, the list in the frontier is edited instead, and each node copies it.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -219,14 +219,15 @@ fn report(lines: u64, sites: u64, json: bool) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// An entry in normal form: two entries with the same key block the same URLs.
+/// An entry in normal form. Two entries with the same key block the same URLs.
 struct EntryMatcher<'a> {
     /// The entry as the user typed it.
     entry: &'a str,
-    /// The normal form. For a host it is the site name (`www.` folded, with the port if there is one), for subdomains `*.`
-    /// and the host, for a URL the URL without its scheme, and for other entries the text in lower case.
+    /// The normal form. For a host, it is the site name (`www.` folded, with the port if there is one). For subdomains,
+    /// it is `*.` and the host. For a URL, it is the URL without its scheme. For any other entry, it is the text in
+    /// lower case.
     key: String,
-    /// The host, for entries that name a host without a port, or its subdomains.
+    /// The host, if the entry names a host without a port, or the subdomains of a host.
     host: Option<String>,
     /// Whether the entry matched a line of the black list or a blocked site.
     found: bool,
@@ -253,7 +254,8 @@ impl<'a> EntryMatcher<'a> {
                 "http"
             };
             let url = canon.canon(&format!("{scheme}://{name}/"));
-            // An address range is not a host. 192.0.2.0/24 also gives a valid URL, but its path is not `/`.
+            // The path must be `/`, because an address range such as `192.0.2.0/24` is not a host, but also gives a
+            // valid URL.
             match url.ok().filter(|url| url.path() == "/") {
                 Some(url) if below => (
                     Some(format!("*.{}", url.host())),
@@ -274,7 +276,7 @@ impl<'a> EntryMatcher<'a> {
         }
     }
 
-    /// Whether the entry names this site or a parent domain of it.
+    /// Whether the entry names this site or a domain above it.
     fn covers(&self, site: &str) -> bool {
         let name = without_port(site);
         let below = |host: &String| {

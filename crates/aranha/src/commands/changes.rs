@@ -1,7 +1,7 @@
 //! `aranha changes`: the pages that are new, changed or gone since a time.
 //!
-//! The state of each page now is compared with its state at that time. Of every site, only the pages fetched since then
-//! are in memory.
+//! Compares the current state of each page with its state at that time. Reads one site after the other. Only the pages
+//! of this site that were fetched since then are in memory.
 
 use std::collections::BTreeMap;
 
@@ -79,7 +79,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     Ok(ExitStatus::Done)
 }
 
-/// One millisecond before the start of the last crawl, so that all fetches of that crawl are later; 0 if the start is
+/// A time just before the start of the last crawl, so that all fetches of that crawl are later; 0 if the start is
 /// unknown.
 fn last_crawl(collection: &CollectionReader) -> i64 {
     let path = Collection::at(&collection.folder).progress();
@@ -91,23 +91,24 @@ struct Listing {
     since: i64,
     /// The site whose records are being read.
     site: String,
-    /// Pages of the site that were fetched since then, by URL.
+    /// Pages of the site that were fetched since the given time, by URL.
     pages: BTreeMap<String, Page>,
 }
 
 /// A page that was fetched since the given time. Records are added from the newest to the oldest.
 struct Page {
-    /// Whether the newest fetch found that the page does not exist; `None` until a fetch says whether it exists.
+    /// Whether the page was gone at the newest fetch that shows whether it exists. `None` if no fetch shows this.
     is_gone: Option<bool>,
     /// Time of that fetch.
     gone_at: i64,
-    /// The newest content since then.
+    /// The newest content since the given time.
     content: Option<PageRecord>,
-    /// The content before then; `None` if the page was gone or unknown.
+    /// The content at the given time; `None` if the page was gone or unknown at that time.
     before: Option<PageRecord>,
     /// Whether `before` is final, so that older records are ignored.
     is_compared: bool,
-    /// Whether there was a 304 response before then. It confirms content that was fetched earlier.
+    /// Whether an old record (up to the given time) is a 304 response. Such a response confirms content that was
+    /// fetched earlier.
     confirmed: bool,
 }
 
@@ -193,7 +194,7 @@ impl Page {
         }
     }
 
-    /// What has changed; `None` if nothing has.
+    /// The kind of the change; `None` if nothing has changed.
     fn change(&self) -> Option<&'static str> {
         match (&self.before, self.is_gone?, &self.content) {
             (Some(_), true, _) => Some("gone"),

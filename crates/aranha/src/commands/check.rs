@@ -122,8 +122,8 @@ fn unreadable(error: &VolumeError) -> CommandError {
         .hint("the folders archive/ and indexes/ of the collection must exist and be readable")
 }
 
-/// Verifies that the link runs beside the database can be read. To do so, it asks the frontier to explain one page of a
-/// known site: the frontier opens all link runs to answer.
+/// Verifies that the link runs beside the database can be read. To do so, asks the frontier to explain one page of a
+/// known site, because the frontier opens all link runs for this answer.
 fn check_link_runs(
     collection: &CollectionReader,
     faults: &mut Vec<String>,
@@ -146,7 +146,7 @@ fn check_link_runs(
 }
 
 /// Verifies invariant 4: the content of every recorded page is in the archive, at the location that its record names.
-/// Returns the number of records verified, and the number of those that other nodes have.
+/// Returns the number of verified records, and the number of records whose content other nodes have.
 fn check_locations(
     collection: &CollectionReader,
     faults: &mut Vec<String>,

@@ -1,7 +1,8 @@
-//! `aranha clean`: release the sites of dead nodes, and find stored responses that the frontier does not know (M4).
+//! `aranha clean`: releases the sites of dead nodes, and finds stored responses that the frontier does not know (M4).
 //!
-//! A process that is killed may have written responses to its volumes whose check-in was lost. Nothing is wrong with that: the
-//! pages are fetched again. A page that the frontier does not know at all can be adopted, so that its content is not lost.
+//! If a process is killed, its volumes may contain responses whose check-in was lost (orphans). This is harmless,
+//! because the pages are fetched again. If the frontier does not know a page at all, the page can be added to it
+//! (adopted), so that the stored content can be found.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -67,8 +68,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     let mut adopted = 0;
     let mut orphans = Vec::new();
     if collection.folder.join("archive").exists() {
-        // While this is open, no crawl can run in the folder. The responses of a running crawl whose check-in is
-        // still to come would look like orphans.
+        // While the frontier is open here, no crawl can run in the folder. Otherwise responses of a running crawl that
+        // are not checked in yet would look like orphans.
         let folder = Folder::at(&collection.folder);
         let mut frontier = frontier_access::node(&folder, &opened.config)?;
         let (found, adoptable) = find_orphans(&collection)?;

@@ -107,7 +107,7 @@ fn list(output: &mut Output) -> Result<(), CommandError> {
 }
 
 fn profile(name: &str, output: &mut Output) -> Result<(), CommandError> {
-    // Loading fails if the name is unknown; the hint is a similar name.
+    // Loading fails because the name is unknown. The hint is a similar name.
     settings::load(&Layers {
         profile: Some(name.to_owned()),
         ..Layers::default()

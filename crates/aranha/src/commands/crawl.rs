@@ -111,7 +111,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
 pub(crate) fn run_session(session: Session<'_>) -> Result<ExitStatus, CommandError> {
     let runtime = runtime()?;
     let result = runtime.block_on(session.run());
-    // Does not wait for page readers that never return.
+    // Page readers that never return must not delay the end.
     runtime.shutdown_background();
     result
 }
@@ -122,13 +122,13 @@ pub(crate) struct LoadedSettings {
     origins: Origins,
     /// The text of `aranha.toml` in a new collection.
     lasting: String,
-    /// The text of `aranha.toml` in the folder of a new node: without what comes from the frontier.
+    /// The text of `aranha.toml` in the folder of a new node, without the settings that come from the frontier.
     pub(crate) node_settings: String,
     /// The text of the settings that all nodes share.
     shared: String,
     /// Keys whose secrets are not stored.
     pub(crate) secret_keys: Vec<String>,
-    /// A view of the frontier if it is shared and has tables.
+    /// A view of the frontier, if the frontier is shared and has tables.
     pub(crate) view: Option<View>,
 }
 
@@ -161,7 +161,7 @@ pub(crate) fn load_settings(
     })
 }
 
-/// Requires what must hold before a process crawls.
+/// Checks the configuration before a process crawls.
 pub(crate) fn check_config(config: &Config) -> Result<(), CommandError> {
     require_contact(config)?;
     check_source_addresses(config)?;
@@ -180,8 +180,8 @@ fn again(arguments: &Arguments) -> Option<Again> {
     }
 }
 
-/// The text of the collection's configuration file `file` with the filters of the command line added; `None` if the file
-/// has them already.
+/// The text of the collection's configuration file `file` with the filters of the command line added; `None` if the
+/// file already has them.
 fn add_filters(file: &Path, settings: &Settings) -> Result<Option<String>, CommandError> {
     let (config, _) = settings::load(&settings.filters_only().layers(Some(file.to_owned())))?;
     let text = std::fs::read_to_string(file).map_err(|error| {
@@ -208,7 +208,7 @@ fn check_source_addresses(config: &Config) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// Says which proxies are used because environment variables name them.
+/// Prints the proxies that are used because environment variables name them.
 fn print_proxies(config: &Config, origins: &Origins, mode: OutputMode) {
     let fetch = &config.fetch;
     let both = fetch.https_proxy == ProxySetting::Unset;

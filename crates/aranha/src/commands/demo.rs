@@ -115,8 +115,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     })
 }
 
-/// The demo web. If the folder has a collection of an earlier demo, the web has the same port, so that the crawl continues
-/// on the same URLs.
+/// The plan of the demo web. If the folder has a collection of an earlier demo, the web gets the same port, so that the
+/// crawl continues with the same URLs.
 fn plan(folder: &Path) -> Result<Plan, CommandError> {
     let mut plan = Plan::demo();
     if !Collection::at(folder).exists() {

@@ -81,8 +81,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     show(arguments.output.json, &url, versions, &diff)
 }
 
-/// The indices of the two versions in `records`. Without `--from`, the older one is the newest version with another text,
-/// or the first version if the text never changed.
+/// The indices of the two versions in `records`. Without `--from`, the older version is the last one whose text differs
+/// from the newer version. If the text never changed, it is the first version.
 fn choose(
     arguments: &Arguments,
     collection: &CollectionReader,

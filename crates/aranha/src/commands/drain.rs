@@ -1,4 +1,4 @@
-//! `aranha drain`: ask a node of a crawl to finish its visits and end.
+//! `aranha drain`: asks a node of a crawl to finish its visits and end.
 
 use aranha_frontier::{NodeEntry, Postgres};
 use clap::Args;

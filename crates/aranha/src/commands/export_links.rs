@@ -1,7 +1,7 @@
 //! `aranha export links`: the links of all stored pages, or the number of references to each URL (F13; `CoBWeb` 3).
 //!
-//! The links are read from the archive: the newest stored response of every page. A crawl does not keep links, so this
-//! costs a crawl nothing.
+//! The links are read from the newest stored response of every page in the archive. So crawls do not need to keep
+//! links.
 
 use std::collections::HashSet;
 use std::io;
@@ -86,7 +86,7 @@ struct LinkExport<'a> {
     collection: &'a CollectionReader,
     reader: ArchiveReader,
     output: Output,
-    /// Filled with `--references`.
+    /// The references to each URL. Used only with `--references`.
     counter: UrlCounter,
     /// Number of pages whose stored response could not be read.
     unreadable: u64,

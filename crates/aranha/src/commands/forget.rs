@@ -1,8 +1,8 @@
 //! `aranha forget`: deletes the contents of a page or a site from the archive (X12).
 //!
-//! The steps: the records of the pages become tombstones (`aranha_volume::forget`), the fact is recorded in
-//! `forgotten.jsonl` and `logs/events.jsonl`, the pages are blocked, the frontier forgets their validators, and changed volumes are
-//! uploaded. After a crash, the same command makes the steps that are missing.
+//! First the records of the pages become tombstones (`aranha_volume::forget`). Then the deletion is recorded in
+//! `forgotten.jsonl` and `logs/events.jsonl`, the pages are blocked, and the frontier forgets their validators. Finally
+//! the changed volumes are uploaded. After a crash, the same command makes the missing steps.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -129,7 +129,7 @@ fn forget(
             "you must be allowed to write to the collection",
         )
     };
-    // A volume that a crash left open gets its index first. Nothing is uploaded yet.
+    // First, a volume that a crash left open gets its index. Nothing is uploaded yet.
     let options = aranha_volume::Options {
         stores: Vec::new(),
         ..reader.config.volume.clone()
@@ -146,7 +146,7 @@ fn forget(
         let named = |url: CanonUrl| (ForgetTarget::Page(url), Some(arguments.target.clone()));
         forgotten.extend(copies.map(named));
     }
-    // A crash may have left tombstones without an entry.
+    // After a crash, there may be tombstones without an entry in `forgotten.jsonl`.
     let known = forgotten::read(folder)?;
     let is_known = known.iter().any(|entry| entry.target == name_of(target));
     if found.records > 0 || (found.already > 0 && !is_known) {
@@ -192,8 +192,8 @@ fn forget(
         aranha_engine::add_to_blacklist(&path, &new, reason.trim_end())
             .map_err(|error| cannot_write(&path, &error))?;
     }
-    // A conditional request would be answered with 304, and its record would refer to the tombstone. Copies that keep
-    // their record are stored anew by the next crawl.
+    // The validators are removed, because a conditional request would be answered with 304, and the record of this
+    // response would refer to the tombstone. The next crawl stores copies that keep their record anew.
     for (site, pages) in pages_of(reader, found.urls.iter().chain(&found.copies)) {
         frontier.refetch(request.time_ms, &site, &pages)?;
     }
@@ -208,14 +208,14 @@ fn name_of(target: &ForgetTarget) -> &str {
     }
 }
 
-/// Whether a stored URL belongs to the target.
+/// Whether the target includes a stored URL.
 fn covers(reader: &CollectionReader, target: &ForgetTarget, url: &str) -> bool {
     let url = reader.literal.canon(url);
     url.is_ok_and(|url| target.covers(&url))
 }
 
-/// The locations of all stored responses of the target, according to the frontier, and the digests of their payloads. Many
-/// pages have an empty payload; its digest is left out.
+/// The locations of all stored responses of the target, according to the frontier, and the digests of their payloads.
+/// The digest of the empty payload is left out, because many pages have it.
 fn locations(
     reader: &CollectionReader,
     target: &ForgetTarget,
@@ -245,7 +245,7 @@ fn locations(
     Ok((found, digests))
 }
 
-/// The stored responses of other pages with these payloads, with their URLs.
+/// The stored responses of other pages that have one of these payloads, with the URLs of these pages.
 fn known_copies(
     reader: &CollectionReader,
     target: &ForgetTarget,

@@ -51,7 +51,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     let collection = CollectionReader::open(&arguments.page.collection)?;
     let (url, records) = collection.records(&arguments.page.url)?;
     let next = match collection.view.explain(&url)?.waiting {
-        // This time may be earlier than the next visit in the last record, because signals bring visits forward.
+        // A signal may have brought the visit forward, so this time may be earlier than the next visit in the last
+        // record.
         Some(Waiting::Retry(due) | Waiting::Revisit(due)) => Some(due),
         Some(Waiting::Window | Waiting::Queue) => records.last().and_then(|record| record.next),
         None => None,

@@ -1,7 +1,7 @@
 //! `aranha lab`: serves honest and hostile sites on loopback, to test any crawler.
 //!
-//! It serves until Ctrl-C, then reports the requests that its servers received. `bench/zoo` and `bench/zoo-peers` start it
-//! as a separate process with `--json`.
+//! The lab runs until Ctrl-C, and then reports the requests that its servers received. `bench/zoo` and
+//! `bench/zoo-peers` start it as a separate process with `--json`.
 
 mod report;
 

@@ -4,10 +4,10 @@
 //! connection ─► request (size and time limits) ─► indexnow | websub (authentication) ─► scope ─► signals.jsonl
 //! ```
 //!
-//! **Always holds**: a notification is accepted only with a key, topic or signature that the user configured. It can
-//! only bring forward the visit of a page that is in scope. Each connection carries one request. The size of a request,
-//! the duration of a connection and the number of connections are limited. The server does not speak TLS: on a public
-//! network, put a web server with TLS in front of it.
+//! **Always holds**: a notification is accepted only with a key, topic or signature that the user has configured. The
+//! only effect of a notification is an earlier visit of a page in scope. Each connection carries one request. The size
+//! of a request, the duration of a connection and the number of connections are limited. The server does not support
+//! TLS. On a public network, put a web server with TLS in front of it.
 //!
 //! Read first: [`Listener::respond`], then [`indexnow`] and [`websub`].
 
@@ -48,7 +48,7 @@ Examples:
 The paths are /indexnow for IndexNow and /websub for WebSub hubs. IndexNow keys can also be written to \
 indexnow-keys.txt in the collection, one per line: example.org=5f0c7e1a9b3d4c26. Ctrl-C stops the server.";
 
-/// Maximum number of concurrent connections; further connections wait in the accept queue.
+/// Maximum number of concurrent connections. Further connections wait in the accept queue.
 const MAX_CONNECTIONS: usize = 32;
 
 /// Time limit of a connection, from accepting it to the end of the response.
@@ -87,7 +87,7 @@ struct Response {
     /// Body of the response, as plain text.
     body: String,
     signals: Vec<Signal>,
-    /// Remark for the log; it is not sent.
+    /// Remark for the log. It is not sent.
     remark: String,
 }
 
@@ -276,7 +276,7 @@ impl Listener {
     }
 }
 
-/// The URL as a string, to be put into a signal; `None` if the page is not in scope.
+/// The URL for a signal; `None` if the page is not in scope.
 fn in_scope(snapshot: &ScopeSnapshot, url: &aranha_url::CanonUrl) -> Option<String> {
     snapshot.accepts(url).then(|| url.as_str().to_owned())
 }

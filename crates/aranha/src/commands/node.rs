@@ -1,4 +1,4 @@
-//! `aranha node`: join a crawl of several machines.
+//! `aranha node`: joins a crawl on several machines.
 
 use std::path::Path;
 

@@ -54,7 +54,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     Ok(ExitStatus::Done)
 }
 
-/// The error of a command for a crawl of several machines.
+/// The error of a command that needs a shared frontier, if the frontier is not shared.
 pub(crate) fn not_shared() -> CommandError {
     CommandError::usage("the frontier of this collection is in its folder, so there are no nodes")
         .hint("name a shared frontier with --frontier, or a folder of a node with -c")

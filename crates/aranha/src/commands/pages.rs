@@ -137,7 +137,7 @@ impl Arguments {
     }
 }
 
-/// Whether a fetch brought no response although it was tried.
+/// Whether a fetch was tried but got no response.
 fn has_failed(outcome: Outcome) -> bool {
     outcome.status().is_none()
         && !matches!(

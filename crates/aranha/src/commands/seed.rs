@@ -119,7 +119,7 @@ struct SeedOptions {
     lenient: bool,
     /// Make the pages due immediately, even if they were fetched before.
     now: bool,
-    /// The settings of all seeds. `None`: they stand behind each URL.
+    /// The settings of all seeds. `None` if each line has its own settings after the URL.
     change: Option<SettingsChange>,
 }
 
@@ -208,7 +208,7 @@ fn add_seeds(
     Ok(ExitStatus::Done)
 }
 
-/// Says that a page cannot be visited more than once per round.
+/// Warns that a page cannot be visited more than once per round, if an interval is shorter than a round.
 fn warn_about_short_intervals(changes: &[(SiteKey, SettingsChange)], round: Duration) {
     let intervals = changes
         .iter()
@@ -223,7 +223,7 @@ fn warn_about_short_intervals(changes: &[(SiteKey, SettingsChange)], round: Dura
     }
 }
 
-/// A claim of the user that the page has changed now. With weight 1.0 it makes the page due immediately.
+/// The user's claim that the page has just changed. Its weight of 1.0 makes the page due immediately.
 fn claim(url: &CanonUrl, now: i64) -> (Outside, Claim) {
     let claim = Claim {
         key: url.path_key(),

@@ -50,7 +50,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     Ok(ExitStatus::Done)
 }
 
-/// Why a seed was not fetched: its site is blocked or unreachable. `None` if it was fetched, or only waits its turn.
+/// Why a seed was not fetched: its site is blocked or unreachable. `None` if the seed was fetched, or is only waiting
+/// to be fetched.
 fn reason(known: &Explanation) -> Option<String> {
     let facts = known.facts.as_ref()?;
     if let Some(blocked) = &facts.blocked {

@@ -70,7 +70,7 @@ fn done(site: &SiteEntry) -> u64 {
     site.known.saturating_sub(site.queued + site.retry)
 }
 
-/// Why the site is blocked or waits, if there is a reason other than the schedule.
+/// Why the site is blocked or waits, if the reason is not the schedule.
 fn reason(site: &SiteEntry, facts: &SiteFacts, now: i64) -> Option<String> {
     if let Some(blocked) = &facts.blocked {
         return Some(blocked.to_string());

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! **Always holds**: every line gets the same reply at once, even if the collection cannot be read. The thread that
-//! replies opens no file. The signal writer has its own thread. A request is dropped and counted if the queue to that
-//! thread is full. The program ends at the end of its input, as Squid requires.
+//! replies opens no file. The signal writer has its own thread. If the queue to that thread is full, a request is
+//! dropped and counted. The program ends when its input ends, as Squid requires.
 //!
 //! Read first: [`protocol`], then [`signal_writer`] for the filters.
 
@@ -114,7 +114,7 @@ fn serve(
             urls.extend(url.map(str::to_owned));
         });
         input.consume(count);
-        // An error means that Squid has closed the output. It then closes the input as well, which ends this loop.
+        // An error means that Squid has closed the output. Squid then also closes the input, which ends this loop.
         let _ = output.write_all(&replies).and_then(|()| output.flush());
         for url in urls {
             let at = clock.now();
@@ -129,7 +129,7 @@ fn serve(
 mod tests {
     use super::*;
 
-    /// The replies to an input, and the URLs that reach the queue.
+    /// The replies to an input, and the URLs that are put into the queue.
     fn replies(input: &[u8], capacity: usize) -> (String, Vec<String>) {
         let (sender, receiver) = mpsc::sync_channel(capacity);
         let mut output = Vec::new();

@@ -82,7 +82,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     Ok(ExitStatus::Done)
 }
 
-/// The volumes that wait for upload; `None` without object stores.
+/// The volumes that wait for upload; `None` if there are no object stores.
 fn uploads(collection: &CollectionReader) -> Option<WaitingUploads> {
     aranha_volume::waiting_uploads(&collection.folder, &collection.config.volume).ok()?
 }

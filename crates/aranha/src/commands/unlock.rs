@@ -1,4 +1,4 @@
-//! `aranha unlock`: release the sites of a dead node at once (M4).
+//! `aranha unlock`: releases the sites of a dead node at once (M4).
 
 use aranha_engine::Clock;
 use aranha_frontier::{NodeState, Postgres, Unlocked};

@@ -72,9 +72,9 @@ struct Decisions {
     url: CanonUrl,
     /// Whether the URL is in scope by the rules of the last crawl, and the rule that decides it.
     scope: (bool, String),
-    /// The same by the rules in `aranha.toml`, if they decide otherwise.
+    /// The same for the rules in `aranha.toml`, if their decision differs.
     next_scope: Option<(bool, String)>,
-    /// Whether robots.txt allows the URL, and the rule that decides it; `None` before robots.txt was fetched.
+    /// Whether robots.txt allows the URL, and the rule that decides it; `None` if robots.txt was not fetched yet.
     robots: Option<(bool, String)>,
     /// When and why the contents of the page were deleted.
     forgotten: Option<ForgottenEntry>,
@@ -85,8 +85,9 @@ struct Decisions {
     limits: String,
 }
 
-/// Whether the URL is in scope, and the rule that decides it. The depth is that of the last fetch record. Without a
-/// record, the depth of a seed is 0 and that of another page is taken as 1.
+/// Whether the URL is in scope, and the rule that decides it. The depth of the page is taken from its last fetch
+/// record, otherwise from a waiting link. If there is neither, the depth of a seed is 0, and any other page is assumed
+/// to have depth 1.
 fn scope(scope: &Scope, url: &CanonUrl, known: &Explanation) -> (bool, String) {
     let fetched = known
         .records
@@ -100,7 +101,7 @@ fn scope(scope: &Scope, url: &CanonUrl, known: &Explanation) -> (bool, String) {
     (judgement.inside, judgement.rule.to_string())
 }
 
-/// The kinds of links that the configuration excludes from the crawl.
+/// The limits of the configuration that exclude links from the crawl.
 fn limits(config: &Config) -> String {
     let depths = [
         ("crawl.depth", config.crawl.depth),
@@ -323,7 +324,7 @@ impl Decisions {
             None => Value::Null,
         };
         let site = known.site.as_ref().map(|site| {
-            // `pending`, `later`, `again` and `closed` are the names that the previous release used.
+            // `pending`, `later`, `again` and `closed` are the names of the previous release.
             json!({"name": site.site, "state": format!("{:?}", site.state).to_lowercase(),
                    "due": site.due.map(calendar::rfc3339), "known": site.known, "queued": site.queued,
                    "retry": site.retry, "revisit": site.revisit,

@@ -1,5 +1,5 @@
-//! Prints events as JSON on stdout, one object per line, with the field names of the previous release beside the
-//! current ones.
+//! Prints events as JSON on stdout, one object per line. Each object has the current field names and those of the
+//! previous release.
 //!
 //! The old names are documented as deprecated in docs/json.md and will be removed in the next release.
 
@@ -92,7 +92,7 @@ fn add_deprecated_tally_fields(tally: &mut Value) {
     }
 }
 
-/// Copies each value from its new path to its old path, which has one or two steps.
+/// Copies each value from its new path to its old path. A path has one or two names.
 fn copy(value: &mut Value, names: &[(&str, &str)]) {
     for (old, new) in names {
         let found = value.pointer(new).cloned().unwrap_or_default();
@@ -107,7 +107,7 @@ fn copy(value: &mut Value, names: &[(&str, &str)]) {
     }
 }
 
-/// The value that the field `what` had in the previous release; null for notices that did not exist then.
+/// The value that the field `what` had in the previous release; null for a notice that this release did not have.
 fn old_notice(notice: &Notice) -> Value {
     match notice {
         Notice::Trap { site, reason } => {

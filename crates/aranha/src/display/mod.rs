@@ -1,12 +1,12 @@
-//! What a crawl prints: progress while it runs, notices, and a summary at the end.
+//! The output of a crawl: progress while it runs, notices, and a summary at the end.
 //!
-//! * `progress` prints the state of the crawl at regular intervals, and notices as they come.
+//! * `progress` prints the state of the crawl at regular intervals, and notices at once.
 //! * `summary` prints the summary.
 //! * `bar` is the progress line on a terminal; other output hides it for a moment.
 //! * `json` prints events on stdout.
 //! * `numbers` formats counts and sizes.
 //!
-//! JSON goes to stdout, everything else to stderr.
+//! JSON goes to stdout. Everything else goes to stderr.
 
 mod bar;
 mod json;

@@ -32,8 +32,8 @@ pub(crate) fn grouped(number: u64) -> String {
     text
 }
 
-/// A duration with tenths of a second below one minute (`23.9s`), and in whole seconds from there on (`2m5s`). It is
-/// rounded down.
+/// A duration, rounded down. Below one minute it has tenths of a second (`23.9s`). From one minute on, it has whole
+/// seconds (`2m5s`).
 pub(crate) fn elapsed(took: Duration) -> String {
     if took < Duration::from_mins(1) {
         format!("{}.{}s", took.as_secs(), took.subsec_millis() / 100)

@@ -23,7 +23,7 @@ const LINE_INTERVAL: Duration = Duration::from_secs(5);
 /// Maximum number of notices printed for people. Further notices are only in `logs/events.jsonl`.
 const MAX_NOTICES: u32 = 200;
 
-/// Reports until the caller drops the future, which never completes.
+/// Prints reports. The future never completes, so the caller ends the reports by dropping it.
 pub(crate) async fn follow(
     mode: OutputMode,
     counters: Arc<LiveCounters>,
@@ -57,7 +57,7 @@ pub(crate) async fn follow(
         let tally = counters.tally();
         let elapsed = began.elapsed();
         let pages_per_second = speed.update(elapsed, tally.pages);
-        // An error of the frontier is ignored here, because it ends the crawl, and the crawl reports it.
+        // An error of the frontier is ignored here. It ends the crawl, which reports it.
         let Ok(status) = status().await else { continue };
         if mode == OutputMode::Json {
             let event = Event::progress(clock.now(), elapsed, pages_per_second, tally, status);

@@ -9,8 +9,8 @@ use super::numbers::elapsed;
 use super::{OutputMode, about, grouped, json};
 use crate::output::{counted, message};
 
-/// Prints the summary as text or JSON, or not at all, depending on the output mode. `folder` is the collection
-/// and `resume` the command that continues, for hints.
+/// Prints the summary as text or JSON, or not at all, depending on the output mode. Hints contain `folder`, which is
+/// the collection, and `resume`, which is the command that continues the crawl.
 pub(crate) fn summary(mode: OutputMode, summary: &Summary, folder: &str, resume: &str) {
     match mode {
         OutputMode::Quiet => {}
@@ -155,7 +155,7 @@ fn lines(summary: &Summary, folder: &str, resume: &str) -> Vec<String> {
     lines
 }
 
-/// The number of links, and of those that were not followed by reason.
+/// The number of links and, for each reason, the number of links that were not followed.
 fn links(tally: &Tally) -> String {
     let reasons = [
         (tally.links_out_of_scope, "out of scope"),

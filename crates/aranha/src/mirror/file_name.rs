@@ -1,12 +1,13 @@
-//! The file name of a page in a mirror: the host, then the path of the URL (Bouras 2). It is relative to the folder
-//! that the export creates, which is named after the exported date.
+//! The file name of a page in a mirror: the host, then the path of the URL (Bouras 2). The name is relative to the
+//! folder that the export creates. This folder is named after the exported date.
 //!
 //! `http://www.mysite.com/d1/d2` becomes `www.mysite.com/d1/d2/index.html`. `/d1/d2/` would become the same file;
 //! `plan` gives one of the two pages another name. Names keep the text of the URL as far as all file systems allow it.
-//! If a part of the path had to be changed, `~` and a hash of the original part are appended to it.
+//! If a part of the path has to be changed, `~` and a hash of the original part are appended to the changed part.
 //!
-//! **Always holds**, for any URL: a name consists of components that are not empty, not `.` or `..`, at most 255 bytes long,
-//! and without separators and control characters. Joined to a folder, the name leads to a place below that folder.
+//! **Always holds**, for any URL: no component of a name is empty, `.` or `..`. Each component has at most 255 bytes,
+//! and contains no separators or control characters. If the name is joined to a folder, the result is below that
+//! folder.
 
 use aranha_url::PathKey;
 
@@ -14,12 +15,12 @@ use crate::terminal_escape::needs_escape;
 
 /// Maximum bytes of a component before the ending is added. File systems allow 255.
 const MAX_COMPONENT: usize = 200;
-/// Maximum number of folders and maximum bytes of the folder path. A page beyond one of these limits goes into the
-/// folder `_deep` of its host, and its file name is a hash.
+/// Maximum number of folders in a name. If the path of a page has more folders or is longer than [`MAX_FOLDER_PATH`],
+/// the page goes into the folder `_deep` of its host, and its file name is a hash.
 const MAX_FOLDERS: usize = 40;
 const MAX_FOLDER_PATH: usize = 1000;
 
-/// Folder, stem and ending of a file. The ending includes its dot, or is empty.
+/// Folder, stem and ending of a file. The ending includes the dot, or is empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FileName {
     /// Folder names separated by `/`; ends with `/`.
@@ -77,8 +78,8 @@ impl FileName {
     }
 }
 
-/// Stem and ending of the file. An HTML page without an ending becomes `index.html` in a folder with the page's name,
-/// because there may be pages below it.
+/// Stem and ending of the file. An HTML page without an ending becomes `index.html` in a folder with the name of the
+/// page, because the site may have pages below this page.
 fn file(last: &str, media_type: &str, folders: &mut Vec<String>) -> (String, String) {
     let (usual, endings) = endings(media_type);
     let usual = usual.map_or_else(String::new, |ending| format!(".{ending}"));
@@ -127,7 +128,7 @@ fn is_good(ending: &str, endings: &[&str]) -> bool {
     short && (endings.is_empty() || known)
 }
 
-/// A part of a URL as a name that all file systems allow.
+/// Converts a part of a URL to a name that all file systems allow.
 fn component(part: &str) -> String {
     let decoded = decoded(part);
     let mut changed = false;
@@ -140,8 +141,8 @@ fn component(part: &str) -> String {
             if bad { '_' } else { c }
         })
         .collect();
-    // Windows removes dots and spaces at the end of a name, so `_` replaces them. `.`, `..` and the empty name become
-    // `_`.
+    // Windows removes dots and spaces at the end of a name, so they are replaced by `_`. `.`, `..` and the empty name
+    // become `_`.
     let kept = name.trim_end_matches(['.', ' ']).len();
     if kept < name.len() || name.is_empty() {
         name.truncate(kept);

@@ -1,8 +1,8 @@
-//! The page requisites (images, style sheets, frames …) that a mirror lacks, each with the reason.
+//! The page requisites (images, style sheets, frames …) that are missing in a mirror, each with the reason.
 //!
-//! [`super::MirrorWriter`] adds a missing requisite while it rewrites links; `aranha export mirror` reports all of them
-//! at the end. The reason is the outcome in the [`MirrorPlan`]. For a file without a record, it is the decision of the
-//! crawl not to fetch the file.
+//! [`super::MirrorWriter`] adds missing requisites while it rewrites links. `aranha export mirror` reports all of them
+//! at the end. The reason is the outcome in the [`MirrorPlan`]. If a file has no record, the reason is why the crawl
+//! decided not to fetch it.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +16,10 @@ use crate::collection_reader::CollectionReader;
 use crate::error::CommandError;
 use crate::robots_error::unreachable;
 
-/// Maximum number of files that are looked up in the frontier. A look-up reads all records of a site.
+/// Maximum number of files that are looked up in the frontier, because a look-up reads all records of a site.
 const MAX_LOOKUPS: usize = 1000;
 
-/// Distinct missing requisites by URL.
+/// The missing requisites by URL, each once.
 #[derive(Debug, Default)]
 pub(crate) struct MissingRequisites {
     by_url: BTreeMap<String, Requisite>,
@@ -48,7 +48,7 @@ pub(crate) struct Exported<'a> {
     pub(crate) plan: &'a MirrorPlan,
     /// The only exported site, if the user named one.
     pub(crate) site: Option<&'a str>,
-    /// The pages were exported as they were at this time, in milliseconds since 1970.
+    /// The exported versions of the pages are those at this time, in milliseconds since 1970.
     pub(crate) at: i64,
 }
 

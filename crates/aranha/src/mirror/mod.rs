@@ -1,12 +1,12 @@
 //! Export of a collection as files for offline browsing, in folders by date, host and path (Bouras 2).
 //!
-//! `aranha export mirror` makes a [`plan::MirrorPlan`] (pages, versions, file names), then reads the archive in the order
-//! of its bytes on disk. In each page, links to exported pages are rewritten to relative paths; all other links are made
-//! absolute. The page is written through [`output_tree::OutputTree`]. Requisites of a page that
-//! are not in the mirror are collected in [`missing::MissingRequisites`], which finds the reason for each.
+//! `aranha export mirror` makes a [`plan::MirrorPlan`] (pages, versions, file names). Then it reads the archive in the
+//! order of the bytes on disk. In each page, links to exported pages are rewritten to relative paths, and all other
+//! links are made absolute. The page is written through [`output_tree::OutputTree`]. [`missing::MissingRequisites`]
+//! collects the requisites that are not in the mirror, and finds the reason for each.
 //!
-//! Always holds: nothing is written outside the output folder; a file is complete or absent; a link in an exported file is
-//! absolute or leads to an exported file. Form targets and `rel=canonical` always lead to the web.
+//! Always holds: nothing is written outside the output folder. A file is complete or absent. A link in an exported file
+//! is absolute or leads to an exported file. Form targets and `rel=canonical` always lead to the web.
 //!
 //! Read first: [`plan`], then [`file_name`].
 
@@ -131,8 +131,8 @@ impl MirrorWriter<'_> {
         )
     }
 
-    /// Writes the file of a page that is too large for memory, without changing its links. Returns a fault of the
-    /// archive.
+    /// Writes the file of a page that is too large for memory, without changing its links. If the archive has a fault,
+    /// returns it.
     fn write_large(
         &self,
         file: &MirrorFile,
@@ -178,7 +178,7 @@ impl MirrorWriter<'_> {
             body: &body,
             content_language: None,
         };
-        // If the current rules reject the page's URL, there is no base URL. The links then stay as they are.
+        // If the current rules reject the URL of the page, there is no base URL, and the links stay unchanged.
         let own = stored.url().unwrap_or(&url);
         let own = self.canon.canon(own).or_else(|_| self.canon.canon(&url));
         let (Some(rewriter), Ok(own)) = (LinkRewriter::new(&input), own) else {
@@ -196,7 +196,7 @@ impl MirrorWriter<'_> {
                 return None;
             }
             if kind == LinkKind::ScriptFile {
-                // Scripts also contain strings that only look like URLs. Those that lead to no file are kept.
+                // Scripts also contain strings that only look like URLs. Strings that do not lead to a file are kept.
                 let (from, base) = match &loader {
                     Some((page, base)) => (*page, base),
                     None if rewriter.is_script() => return None,
@@ -225,23 +225,24 @@ impl MirrorWriter<'_> {
         new.into_owned()
     }
 
-    /// The page for which a script was fetched, and its URL as a base. URLs in a script are relative to the page that loads
-    /// it. If several pages in different folders load the script, they are right in one of them.
+    /// The page for which a script was fetched, and the base URL of this page. URLs in a script are relative to the
+    /// page that loads the script. If pages in different folders load the script, the rewritten URLs are right for only
+    /// one of these folders.
     fn loader(&self, script: &MirrorFile) -> Option<(&MirrorFile, Base)> {
         let page = self.plan.page_of_script(script, self.literal)?;
         let url = self.literal.canon(&page.url()).ok()?;
         Some((page, Base::of(&url)))
     }
 
-    /// The file of a link's target. Earlier crawls with other URL rules may have stored the target under the URL that was
-    /// linked.
+    /// The file of a link's target. Earlier crawls with other URL rules may have stored the target under the URL in the
+    /// link.
     fn find(&self, base: &Base, href: &str) -> Option<&MirrorFile> {
         [self.canon, self.literal]
             .into_iter()
             .find_map(|canon| self.plan.find(&canon.join(base, href).ok()?))
     }
 
-    /// The new target of a link; `None` if it is not an HTTP link and must stay unchanged.
+    /// The new target of a link; `None` if the link does not lead to an HTTP URL and must stay unchanged.
     fn link(
         &self,
         from: &MirrorFile,

@@ -1,8 +1,8 @@
-//! Writes files below one folder: each completely or not at all, and never through a symbolic link.
+//! Writes files below one folder. A file is written completely or not at all, and never through a symbolic link.
 //!
-//! Each subfolder is opened relative to its parent without following symbolic links (`openat`, `O_NOFOLLOW`), so no
-//! existing or concurrently created link leads outside the folder. A file is written under a temporary name and renamed.
-//! The folder is locked: only one export can write to it.
+//! Each subfolder is opened relative to its parent without following symbolic links (`openat`, `O_NOFOLLOW`). So no
+//! link leads outside the folder, even if it is created during the export. A file is written under a temporary name and
+//! then renamed. The folder is locked, so that only one export writes to it.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind, Read, Write};
@@ -31,8 +31,8 @@ pub(crate) struct OutputTree {
 }
 
 impl OutputTree {
-    /// Opens the folder `name` in `parent`; creates both if they are missing. `parent` is typed by the user and may be a
-    /// symbolic link.
+    /// Opens the folder `name` in `parent`. Creates both if they are missing. The user has typed `parent`, so it may be
+    /// a symbolic link.
     pub(crate) fn open(parent: &Path, name: &str) -> Result<Self, CommandError> {
         let path = parent.join(name);
         std::fs::create_dir_all(parent).map_err(|error| write_error(parent, &error))?;
@@ -56,7 +56,8 @@ impl OutputTree {
         &self.path
     }
 
-    /// Writes a file; the components of `name` are separated by `/`. Returns false if the file already had this content.
+    /// Writes a file. The components of `name` are separated by `/`. Returns false if the file already had this
+    /// content.
     pub(crate) fn write(
         &self,
         name: &str,
@@ -68,7 +69,7 @@ impl OutputTree {
             .map_err(|error| write_error(&self.path.join(name), &error))
     }
 
-    /// Writes a file that `fill` fills, for content that is too large for memory. Replaces an existing file.
+    /// Writes a file whose content is too large for memory: `fill` writes the content. Replaces an existing file.
     pub(crate) fn write_large(
         &self,
         name: &str,
@@ -117,7 +118,7 @@ impl OutputTree {
     }
 }
 
-/// Opens a subfolder; creates it if it is missing.
+/// Opens a subfolder. Creates it if it is missing.
 fn enter(above: impl std::os::fd::AsFd + Copy, name: &str) -> Result<OwnedFd, Errno> {
     match rustix::fs::openat(above, name, FOLDER, Mode::empty()) {
         Err(Errno::NOENT) => {}
@@ -141,7 +142,7 @@ fn is_file(folder: impl std::os::fd::AsFd, name: &str) -> Result<bool, Errno> {
 
 /// Whether the file exists with exactly this content.
 fn has_content(folder: &OwnedFd, name: &str, bytes: &[u8]) -> bool {
-    // Non-blocking: opening a named pipe would wait for a writer.
+    // `NONBLOCK`, because otherwise the opening of a named pipe would wait for a writer.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let Ok(file) = rustix::fs::openat(folder, name, flags, Mode::empty()) else {
         return false;

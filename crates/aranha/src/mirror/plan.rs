@@ -1,9 +1,9 @@
 //! Selects the pages of a mirror, their versions, and their file names.
 //!
-//! A page is exported as its newest record at or before the requested time shows it; records of errors are ignored.
-//! The frontier lists the records of a site newest first. File names are assigned in the order of the URLs, so that
-//! every export of the same pages gives the same names. No two files have the same name, even on file systems that
-//! ignore case, and no file has the name of a folder.
+//! A page is exported in the state of its newest record at or before the requested time. Records of errors are ignored.
+//! The frontier lists the records of a site from the newest to the oldest. File names are assigned in the order of the
+//! URLs, so that every export of the same pages gives the same names. No two files have the same name, even on file
+//! systems that ignore case, and no file has the name of a folder.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -19,7 +19,8 @@ use crate::page_history::{ResponseKind, kind};
 
 /// Maximum number of redirects that are followed to find the file for a link.
 const MAX_REDIRECTS: usize = 10;
-/// Maximum length of a chain of scripts that begins at a page and in which each script loads the next.
+/// Maximum length of a chain of scripts in which each script loads the next. The first script of the chain is loaded by
+/// a page.
 const MAX_LOADERS: usize = 10;
 
 /// A file of the mirror.
@@ -29,11 +30,11 @@ pub(crate) struct MirrorFile {
     /// Path and query of the URL.
     target: String,
     media_type: String,
-    /// For a script: the URL of the page or script that loads it.
+    /// For a script, the URL of the page or script that loads it.
     loader: Option<Box<str>>,
     pub(crate) time: i64,
     pub(crate) location: Location,
-    /// Path of the file, relative to the folder that is named after the exported date; separated by `/`.
+    /// Path of the file, relative to the folder that is named after the exported date. Its parts are separated by `/`.
     pub(crate) path: String,
 }
 
@@ -59,7 +60,7 @@ pub(crate) struct MirrorPlan {
     by_page: HashMap<PageKey, usize>,
     /// Pages that redirect, with the target of the redirect.
     moved: HashMap<PageKey, PageKey>,
-    /// Pages that have records but no stored content, with the reason.
+    /// Pages that have records but no stored content. The value is the reason.
     absent: HashMap<PageKey, Absence>,
 }
 
@@ -70,27 +71,29 @@ pub(crate) enum Absence {
     Outcome(Outcome),
     /// The page is a soft 404: the site sends the same response for pages that do not exist.
     Soft404,
-    /// The page redirects to a target that has no file. This is the outcome of the last fetch of the target; `None` if
-    /// the target has no record.
+    /// The page redirects to a target that has no file. The value is the outcome of the last fetch of the target, or
+    /// `None` if the target has no record.
     Redirect(Option<Outcome>),
 }
 
-/// The state of a page at the requested time, as far as its records have been read (newest first).
+/// The state of a page at the requested time, according to the records that were read so far, from the newest to the
+/// oldest.
 #[derive(Debug)]
 enum PageState {
     Content(MirrorFile),
-    /// A 304 response. The content is in an earlier record with this digest; if there is no such record, the location
-    /// of the 304 record is tried.
+    /// A 304 response. The content is in an earlier record with this digest. If there is no such record, the location
+    /// of the 304 record is used.
     NotModified(Option<[u8; 20]>, Option<MirrorFile>),
     Moved(String),
     Gone(Absence),
-    /// All records read so far are errors; this is the outcome of the newest one. The first older record that is not an
-    /// error will replace this state.
+    /// All records that were read so far are errors. The value is the outcome of the newest record. The first older
+    /// record that is not an error replaces this state.
     Failed(Outcome),
 }
 
 impl MirrorPlan {
-    /// Plans the mirror of one site or of all sites, with every page as it was at `at` (milliseconds since 1970).
+    /// Plans the mirror of one site or of all sites. Each page has the version at the time `at` (milliseconds since
+    /// 1970).
     pub(crate) fn make(
         collection: &CollectionReader,
         site: Option<&str>,
@@ -121,7 +124,8 @@ impl MirrorPlan {
                     pages.push((key, entry));
                 }
                 PageState::Moved(target) => {
-                    // The target was canonical for the crawl, whose rules for redirects may differ from those for links.
+                    // The target is already canonical under the crawl's rules for redirects, which may differ from its
+                    // rules for links.
                     if let Ok(url) = collection.literal.canon(&target) {
                         plan.moved.insert(key, url.key());
                     }
@@ -161,7 +165,7 @@ impl MirrorPlan {
         None
     }
 
-    /// The page for which a script was fetched, through other scripts that load it.
+    /// The page for which a script was fetched, directly or through other scripts.
     pub(crate) fn page_of_script(
         &self,
         script: &MirrorFile,
@@ -177,7 +181,7 @@ impl MirrorPlan {
         None
     }
 
-    /// Why a page has no file, for a page that [`MirrorPlan::find`] does not find. `None`: the page has no record.
+    /// Why [`MirrorPlan::find`] finds no file for a page. `None` if the page has no record.
     pub(crate) fn absence(&self, url: &CanonUrl) -> Option<Absence> {
         let first = url.key();
         let Some(mut key) = self.moved.get(&first).copied() else {
@@ -245,7 +249,7 @@ fn note(
             found.insert(key, known);
         }
         None => {
-            // Records are read newest first, so the newest error is kept.
+            // The newest record is read first, so the newest error is kept.
             found
                 .entry(key)
                 .or_insert(PageState::Failed(record.outcome));

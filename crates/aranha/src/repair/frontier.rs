@@ -1,8 +1,8 @@
 //! Rebuilds a lost frontier from the volumes: sites, pages, the history of each page, and the seeds.
 //!
-//! Not in the archive, and therefore lost: pages that were queued but never fetched, failures without a response, blocks,
-//! and revisit histories. All pages become due, and the next crawl fetches them unconditionally, which finds the links
-//! again. Content that has not changed is stored as a revisit record.
+//! The archive does not contain queued pages that were never fetched, failures without a response, blocks, and revisit
+//! histories. So these are lost. All pages become due. The next crawl fetches them unconditionally, and so finds their
+//! links again. Unchanged content is stored as a revisit record.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -47,13 +47,13 @@ pub(super) fn rebuild(
         max_age: 0,
     };
     frontier.make_all_due(now, &order)?;
-    // The user did not give this order, so `--again` must not continue it.
+    // This order to fetch all pages did not come from the user, so `--again` must not continue it.
     frontier.end_order()?;
     Ok(frontier.status(now)?.pages.known)
 }
 
-/// Makes page records of the stored responses, and calls `use_sites` for each volume with these records and the seeds among
-/// them. `is_wanted` selects responses by their location.
+/// Makes page records from the stored responses. For each volume, calls `use_sites` with these records and the seeds
+/// among them. `is_wanted` selects responses by their location.
 pub(crate) fn each_volume(
     folder: &Path,
     config: &Config,
@@ -128,7 +128,8 @@ impl Metadata {
     }
 }
 
-/// What the page asks of robots. Without these flags, its links would be followed when stored pages are read again.
+/// Flags for the robots directives of the page. Without these flags, links of a `nofollow` page would be followed when
+/// stored pages are read again.
 fn robots_flags(stored: &WarcRecord, page: &Page, config: &Config) -> Flags {
     let product = &config.crawl.product;
     let mut directives = Directives::default();

@@ -1,8 +1,9 @@
-//! `aranha check --repair`: rebuilds what the archive can give, and lets lost pages be fetched again.
+//! `aranha check --repair`: rebuilds a lost frontier and indexes from the archive, and queues lost pages for another
+//! fetch.
 //!
-//! The steps, in order: a missing frontier is rebuilt from the volumes ([`frontier`]); volumes that a crash left open are
-//! closed; missing or wrong indexes are rebuilt; pages whose stored response cannot be read are queued for an
-//! unconditional fetch. No volume is changed, and no page is requested.
+//! First, a missing frontier is rebuilt from the volumes ([`frontier`]). Second, volumes that a crash left open are
+//! closed. Third, missing or wrong indexes are rebuilt. Last, pages whose stored response cannot be read are queued for
+//! an unconditional fetch. Records in volumes are not changed, and no page is requested.
 
 pub(crate) mod frontier;
 
@@ -26,7 +27,7 @@ use crate::shared_args::CollectionArg;
 /// What a repair has done.
 #[derive(Debug, Default)]
 pub(crate) struct Repaired {
-    /// Pages of the frontier that was rebuilt; `None` if it was not missing.
+    /// Number of pages in the rebuilt frontier; `None` if the frontier was not missing.
     restored_pages: Option<u64>,
     /// Volumes that a crash had left open.
     closed_volumes: u64,
@@ -103,14 +104,14 @@ pub(crate) fn repair(argument: &CollectionArg) -> Result<Repaired, CommandError>
     Ok(repaired)
 }
 
-/// Repairs the folder of a node. The frontier is shared, and only pages that this folder should hold can be lost.
+/// Repairs the folder of a node of a shared frontier. Only pages that this folder should hold are checked.
 fn repair_node(
     folder: &Path,
     config: &Config,
     view: &View,
     repaired: &mut Repaired,
 ) -> Result<(), CommandError> {
-    // It keeps nodes from the folder while the volumes are repaired.
+    // While the frontier is open here, no node can use the folder.
     let mut frontier = frontier_access::node(&Collection::at(folder), config)?;
     repaired.closed_volumes = close_volumes(folder, config)?;
     let indexes = aranha_volume::rebuild_indexes(folder, &config.volume);
@@ -122,7 +123,7 @@ fn repair_node(
     Ok(())
 }
 
-/// Moves the link runs of a lost frontier away. A new frontier cannot use them.
+/// Moves the link runs of a lost frontier away, because a new frontier cannot use them.
 fn move_link_runs(folder: &Path) -> Result<(), CommandError> {
     let runs = Collection::at(folder).frontier().with_extension("runs");
     if !runs.exists() {
@@ -154,7 +155,7 @@ fn lost_pages(
         all: true,
         ..PageFilter::default()
     };
-    // The records of a site come together, the newest first.
+    // The records of a site follow each other, from the newest to the oldest.
     let look = |entry: PageEntry<'_>| {
         if seen.0 != entry.site {
             seen = (entry.site.to_owned(), HashSet::new());

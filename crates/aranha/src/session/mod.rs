@@ -6,9 +6,9 @@
 //! * `stop_signals` stops the crawl cleanly on Ctrl-C, SIGTERM and SIGHUP.
 //! * `errors` turns errors of the frontier and the engine into messages for people.
 //!
-//! The configuration, the seeds and the state of the folder are checked before the first file is created. What can only
-//! be found by opening the parts of the collection (another crawl holds the lock, a file is damaged) ends the crawl
-//! after that, but before the first request.
+//! The configuration, the seeds and the state of the folder are checked before the first file is created. Some problems
+//! are found only when the parts of the collection are opened, such as a lock of another crawl or a damaged file. They
+//! end the crawl later, but still before the first request.
 
 mod errors;
 mod preconditions;
@@ -62,7 +62,7 @@ pub(crate) struct Session<'a> {
     pub(crate) folder: &'a Path,
     /// The command that continues the crawl: `crawl` or `demo`.
     pub(crate) command: &'static str,
-    /// What this process does in a crawl of several nodes.
+    /// The role of this process in a crawl of several nodes.
     pub(crate) role: Role,
     pub(crate) config: Config,
     /// The settings that all nodes share, if this process begins or leads their crawl.
@@ -79,7 +79,7 @@ pub(crate) struct Session<'a> {
     pub(crate) seeds: Vec<CanonUrl>,
     /// Changes of the settings of seeds.
     pub(crate) seed_settings: Vec<(SiteKey, SettingsChange)>,
-    /// Request every page now (`--again`, `--full`).
+    /// If set, every page is requested now (`--again`, `--full`).
     pub(crate) again: Option<Again>,
     pub(crate) mode: OutputMode,
 }
@@ -109,7 +109,7 @@ impl Session<'_> {
         if !is_shared {
             check_frontier(folder)?;
         }
-        // Other nodes may just have sent requests.
+        // Other nodes may have sent requests just before.
         let resumed = if is_shared {
             has_crawl
         } else {
@@ -217,8 +217,8 @@ fn warn_about_robots(config: &Config, mode: OutputMode) {
     }
 }
 
-/// Writes `aranha.toml` if the collection has none, or replaces it by `changed`. Even after a crash, the file has either its
-/// old content or the whole new content.
+/// Writes `aranha.toml` if the collection has none, or replaces it by `changed`. After a crash, the file has either its
+/// old content or its complete new content.
 fn save_configuration(
     collection: &Collection,
     text: &str,
@@ -239,7 +239,7 @@ fn save_configuration(
     })
 }
 
-/// Writes the address of the shared frontier into `aranha.toml`, unless it is there.
+/// Writes the address of the shared frontier into `aranha.toml`, unless it is already there.
 fn remember_frontier(collection: &Collection, config: &Config) -> Result<(), CommandError> {
     let path = collection.configuration();
     let fault = |error: std::io::Error| {

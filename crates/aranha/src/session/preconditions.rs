@@ -14,8 +14,8 @@ use crate::output::{counted, message};
 pub(super) const PROXY_HINT: &str = "check scheme, host, port and login of the proxy (--proxy http://USER:PASSWORD@HOST:PORT), and \
      that it is running; `--proxy none` connects directly";
 
-/// Connects once to the proxies for the seeds (to all proxies if there are no seeds), so that a wrong URL is noticed before
-/// anything is written.
+/// Connects to each proxy for the seeds (or to all proxies if there are no seeds), so that a wrong proxy URL is found
+/// before anything is written.
 pub(crate) async fn require_proxies(
     config: &Config,
     seeds: &[CanonUrl],
@@ -29,8 +29,8 @@ pub(crate) async fn require_proxies(
     })
 }
 
-/// Refuses a folder that holds an archive or link runs but no frontier. A new frontier there would not know the pages
-/// that were already fetched.
+/// Refuses a folder that has an archive or link runs, but no frontier. A new frontier would not know the pages that
+/// were already fetched.
 pub(crate) fn check_frontier(folder: &Path) -> Result<(), CommandError> {
     if has_frontier(folder) {
         return Ok(());
@@ -57,7 +57,7 @@ pub(crate) fn check_frontier(folder: &Path) -> Result<(), CommandError> {
     .hint(hint))
 }
 
-/// Whether the folder has a frontier. An empty file counts as missing, because a failed copy leaves one.
+/// Whether the folder has a frontier. An empty file counts as missing, because a failed copy leaves an empty file.
 pub(crate) fn has_frontier(folder: &Path) -> bool {
     let frontier = Collection::at(folder).frontier();
     std::fs::metadata(frontier).is_ok_and(|file| file.len() > 0)
@@ -97,8 +97,8 @@ fn has_file(folder: &Path, part: &str) -> bool {
     })
 }
 
-/// Raises the limit of open files as far as the system allows: a crawl of 10,000 sites uses 10,000 sockets. If the
-/// limit is still too low, `aranha_fetch` closes connections between requests.
+/// Raises the limit of open files as far as the system allows, because a crawl of 10,000 sites uses 10,000 sockets. If
+/// the limit is still too low, `aranha_fetch` closes connections between requests.
 pub(crate) fn raise_open_file_limit() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);

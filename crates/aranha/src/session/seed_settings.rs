@@ -1,4 +1,4 @@
-//! Settings for a seed as users type them: flags of `aranha seed add`, or words behind the URL in a file of seeds (X6).
+//! Settings for a seed as users type them (X6): flags of `aranha seed add`, or words after the URL in a file of seeds.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -59,7 +59,7 @@ impl SettingsChange {
         }
     }
 
-    /// Separates the settings behind a URL from it: `https://example.org/ depth=2 every=7d`.
+    /// Splits a line such as `https://example.org/ depth=2 every=7d` into the URL and the settings.
     pub(crate) fn split(line: &str) -> Result<(&str, Self), String> {
         let (mut url, mut change) = (line.trim_end(), Self::default());
         while let Some((rest, word)) = url.rsplit_once(char::is_whitespace) {
@@ -109,8 +109,8 @@ pub(crate) fn parse_interval(text: &str) -> Result<Change<Duration>, String> {
     }
 }
 
-/// Changes the settings of sites. Of several changes of one site, the last one counts. Returns the number of sites
-/// whose settings are different now.
+/// Changes the settings of sites. If a site has several changes, the last change counts. Returns the number of sites
+/// whose settings have changed.
 pub(crate) fn store(
     frontier: &mut dyn Frontier,
     now: i64,
@@ -132,7 +132,7 @@ pub(crate) fn store(
     Ok(changed.len() as u64)
 }
 
-/// The settings as they are typed in a file of seeds; empty if nothing is set.
+/// The settings in the form of a file of seeds; empty if nothing is set.
 pub(crate) fn words(settings: &SeedSettings) -> String {
     let intervals = [settings.every, settings.max_every].map(|time| time.map(duration::format));
     let values = [
@@ -154,7 +154,7 @@ fn depth(limit: u16) -> String {
     }
 }
 
-/// The settings as an object with the names of a file of seeds; `null` for what is not set.
+/// The settings as an object with the names of a file of seeds. A setting that is not set is `null`.
 pub(crate) fn json(settings: &SeedSettings) -> serde_json::Value {
     let depth = settings.depth.map(|limit| match limit {
         UNLIMITED => serde_json::json!("none"),

@@ -7,10 +7,11 @@ use super::seed_settings::SettingsChange;
 use crate::error::CommandError;
 use crate::output::message;
 
-/// Parses seeds, each with its position for error messages (`argument 1`). If any of them is invalid, the result is an
+/// Parses seeds. Each seed has a position for error messages (`argument 1`). If any seed is invalid, the result is an
 /// error.
 ///
-/// A bare host gets a scheme: `http` for `localhost` and IP addresses, which rarely have certificates, else `https`.
+/// A bare host gets a scheme: `http` for `localhost` and IP addresses, which rarely have certificates, and `https` for
+/// other hosts.
 pub(crate) fn parse_seeds(
     canon: &Canonicaliser,
     texts: impl IntoIterator<Item = (String, String)>,
@@ -38,7 +39,7 @@ pub(crate) fn parse_seeds(
         .collect()
 }
 
-/// Parses the lines of a file of seeds. Settings for the seed may stand behind the URL.
+/// Parses the lines of a file of seeds. Settings for the seed may follow the URL.
 pub(crate) fn parse_seed_lines(
     canon: &Canonicaliser,
     lines: impl IntoIterator<Item = (String, String)>,
@@ -79,7 +80,7 @@ fn parse_seed(canon: &Canonicaliser, text: &str) -> Result<CanonUrl, Rejected> {
     })
 }
 
-/// Refuses a crawl whose seeds all name private hosts, unless the configuration allows private addresses. Other names
+/// Returns an error if all seeds name private hosts, unless the configuration allows private addresses. Other names
 /// that resolve to private addresses are refused when they are fetched.
 pub(crate) fn check_private(config: &Config, seeds: &[CanonUrl]) -> Result<(), CommandError> {
     let all_private = seeds
@@ -100,7 +101,7 @@ fn is_bare_host(text: &str, rejected: &Rejected) -> bool {
         Rejected::Malformed(_) => {
             text.starts_with(|c: char| c.is_alphanumeric() || c == '[') && !text.contains("://")
         }
-        // In `localhost:8000` the host was parsed as a scheme.
+        // `localhost:8000` was parsed as a URL with the scheme `localhost`.
         Rejected::Scheme(host) => {
             let port = text[host.len()..].trim_start_matches(':');
             (host.contains('.') || host == "localhost")

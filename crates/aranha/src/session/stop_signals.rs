@@ -8,12 +8,14 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::display::OutputMode;
 use crate::error::{CommandError, ExitStatus};
 
-/// Unix signals within this time after the first one are ignored, because one cause can send two of them: `timeout`
-/// signals its child and then its process group, and a terminal that closes sends SIGHUP after SIGTERM.
+/// Further Unix signals within this time after the first are ignored, because one cause can send two signals. For
+/// example, `timeout` signals its child and then its process group, and a terminal that closes sends SIGHUP after
+/// SIGTERM.
 const SAME_SIGNAL: Duration = Duration::from_secs(1);
 
-/// Stops the crawl on the first SIGINT (Ctrl-C), SIGTERM or SIGHUP: visits check in, and the volume is closed. Another
-/// one more than a second later ends the process at once, which loses only the fetches since the last check-in.
+/// Stops the crawl on the first SIGINT (Ctrl-C), SIGTERM or SIGHUP: visits check in, and the volume is closed. A
+/// further signal more than a second later ends the process at once. Then only the fetches since the last check-in are
+/// lost.
 pub(super) fn listen(stop: Stop, mode: OutputMode) -> Result<(), CommandError> {
     let failed = |error| CommandError::failed(format!("cannot listen for signals: {error}"));
     let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;

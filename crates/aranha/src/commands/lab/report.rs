@@ -10,7 +10,7 @@ use crate::error::CommandError;
 use crate::output::Output;
 use crate::terminal_escape::Escaped;
 
-/// Maximum number of missed URLs, and of courtesy violations, that the report lists. All of them are counted.
+/// The report lists at most this number of missed URLs, and of courtesy violations. All of them are counted.
 const EXAMPLES: usize = 20;
 
 /// The group of a hazard, as printed.

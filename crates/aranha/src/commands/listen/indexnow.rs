@@ -1,8 +1,8 @@
 //! IndexNow: a site announces new, changed and deleted pages (<https://www.indexnow.org/documentation>).
 //!
-//! The protocol authenticates a notification by a key that the site publishes at a URL of its own. This server does not
-//! fetch that URL, because any client could then make it send requests. The user configures the keys instead, with `--key`
-//! or in `indexnow-keys.txt`.
+//! The protocol authenticates a notification by a key that the site publishes on its own server. This program does not
+//! fetch the published key, because then any client could make it send requests. Instead the user configures the keys
+//! with `--key` or in `indexnow-keys.txt`.
 //!
 //! | status | meaning |
 //! |---|---|
@@ -26,7 +26,7 @@ use super::{Response, in_scope};
 use crate::error::CommandError;
 use crate::live_scope::ScopeSnapshot;
 
-/// Maximum number of URLs in one notification, by the protocol.
+/// Maximum number of URLs that the protocol allows in one notification.
 const MAX_URLS: usize = 10_000;
 
 /// Maximum number of URLs of one host per hour.
@@ -103,7 +103,7 @@ impl Keys {
         }
     }
 
-    /// Whether this key is configured for this host. The file is read every time, so that added keys work at once.
+    /// Whether this key is configured for this host. The file is read at every call, so that added keys work at once.
     fn accepts(&self, host: &str, key: &str) -> bool {
         let wanted = (host.to_ascii_lowercase(), key.to_owned());
         self.flags.contains(&wanted)
@@ -111,7 +111,7 @@ impl Keys {
                 .is_ok_and(|text| text.lines().filter_map(pair).any(|pair| pair == wanted))
     }
 
-    /// Whether `count` more URLs are within the hourly limit of the host. If so, they are counted.
+    /// Counts `count` more URLs of the host, if this does not exceed its hourly limit. Returns false if it would.
     fn within_rate(&mut self, host: &str, count: usize) -> bool {
         let fresh = (Instant::now(), 0);
         let urls = self

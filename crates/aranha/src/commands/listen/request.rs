@@ -1,4 +1,4 @@
-//! Reads one HTTP request with size limits (RFC 9112). A notification is one request, so keep-alive is not needed.
+//! Reads one HTTP request with size limits (RFC 9112). Keep-alive is not needed, because a notification is one request.
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
@@ -20,7 +20,7 @@ pub(super) struct Request {
 }
 
 impl Request {
-    /// The values of a header, in order.
+    /// The values of a header, in the order of the request.
     pub(super) fn headers<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         let named = self.headers.iter().filter(move |(own, _)| own == name);
         named.map(|(_, value)| value.as_str())
@@ -69,7 +69,7 @@ pub(super) async fn read<S: AsyncRead + AsyncWrite + Unpin>(
         (None, Some(Ok(length))) => read_sized(stream, rest, length).await?,
         (None, None) if request.method == "POST" => return Err(411),
         (None, None) => Vec::new(),
-        // Contradictory or invalid lengths: the end of the body is unknown.
+        // If the lengths are contradictory or invalid, the end of the body is unknown.
         _ => return Err(400),
     };
     Ok(request)
@@ -134,7 +134,7 @@ async fn read_chunked<S: AsyncRead + Unpin>(
     mut buffer: Vec<u8>,
 ) -> Result<Vec<u8>, u16> {
     let mut body = Vec::new();
-    // Bytes before `position` have been used. They are removed only before the next read: removing them after each
+    // Bytes before `position` have been used. They are removed only before the next read, because a removal after each
     // chunk would move the rest of the buffer once per chunk.
     let mut position = 0;
     loop {

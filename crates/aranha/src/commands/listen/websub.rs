@@ -1,8 +1,10 @@
-//! The subscriber side of WebSub (W3C Recommendation, 23 January 2018): a hub sends a feed when the feed has changed.
+//! The subscriber side of WebSub (W3C Recommendation, 23 January 2018). When a feed has changed, a hub sends it to the
+//! subscribers.
 //!
-//! The user subscribes with a POST request to the hub (docs/commands.md). This module confirms the subscription to the hub
-//! (section 5.3) if its topic was given with `--topic`, and reads the feeds that the hub sends (section 7). With `--secret`
-//! a feed without a valid signature is ignored; the hub gets the same response as for a signed feed (section 8).
+//! The user subscribes with a POST request to the hub (docs/commands.md). If the topic of the subscription was given
+//! with `--topic`, this module confirms the subscription to the hub (section 5.3), and reads the feeds that the hub
+//! sends (section 7). With `--secret`, a feed without a valid signature is ignored, but the hub gets the same response
+//! as for a signed feed (section 8).
 
 use std::fs;
 
@@ -96,7 +98,7 @@ impl Subscription {
             return false;
         };
         let algorithm = match method.trim() {
-            // Most hubs sign with SHA-1, which is still secure as part of an HMAC.
+            // Most hubs sign with SHA-1, which is still secure in an HMAC.
             "sha1" => hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY,
             "sha256" => hmac::HMAC_SHA256,
             "sha384" => hmac::HMAC_SHA384,

@@ -50,7 +50,8 @@ pub(super) struct LineSplitter {
 }
 
 impl LineSplitter {
-    /// Takes the next bytes of the stream, and calls `visit` for every line that is now complete, without its line end.
+    /// Takes the next bytes of the stream. Calls `visit` for every line that is now complete. The line is passed
+    /// without its line end.
     pub(super) fn push(&mut self, bytes: &[u8], mut visit: impl FnMut(&[u8])) {
         let mut parts = bytes.split(|byte| *byte == b'\n').peekable();
         while let Some(part) = parts.next() {

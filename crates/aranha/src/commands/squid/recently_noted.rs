@@ -1,7 +1,8 @@
-//! Pages that were passed to the crawl recently, so that each is passed only once per interval (CoBWeb 3: 24 hours).
+//! Pages that were recently passed to the crawl, so that each page is passed only once per interval (CoBWeb 3: 24
+//! hours).
 //!
-//! To bound the memory, there are two generations: a full young generation replaces the old one. A page that is dropped
-//! before its interval has ended is passed once more, which does no harm.
+//! To bound the memory, there are two generations of pages. When the young generation is full, it replaces the old
+//! generation. If a page is dropped before its interval has ended, it may be passed once more, which does no harm.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -19,7 +20,7 @@ pub(super) struct RecentlyNoted {
 }
 
 impl RecentlyNoted {
-    /// Returns true and stores the page, unless it was stored less than `interval` before `at`.
+    /// Stores the page and returns true, unless the page was already stored less than `interval` before `at`.
     pub(super) fn insert(&mut self, page: PageKey, at: i64, interval: Duration) -> bool {
         let last = self.young.get(&page).or_else(|| self.old.get(&page));
         if last.is_some_and(|last| u128::from(at.abs_diff(*last)) < interval.as_millis()) {

@@ -1,7 +1,8 @@
-//! Filters the pages requested from the proxy, and writes those that pass to `signals.jsonl`.
+//! Filters the pages that users request from the proxy, and writes the accepted pages to `signals.jsonl`.
 //!
-//! A page is written if it is in scope and not on a black list, its host is allowed (`proxy_cache.hosts`), it has no query
-//! string (or `proxy_cache.queries` is set), and it was not written during the last `proxy_cache.min_interval`.
+//! A page is accepted if it meets four conditions: it is in scope and not on a black list; its host is allowed
+//! (`proxy_cache.hosts`); it has no query string, or `proxy_cache.queries` is set; and it was not written during the
+//! last `proxy_cache.min_interval`.
 //!
 //! **Always holds** (privacy): for all other pages, only the number of requests is kept, and nothing about the user
 //! is read. If the collection cannot be read, no page is written.
@@ -22,7 +23,7 @@ use crate::output::message;
 use crate::shared_args::CollectionArg;
 use crate::terminal_escape::Escaped;
 
-/// A batch ends this long after its first request, or when it has [`MAX_BATCH`] requests.
+/// A batch ends after this time, counted from its first request, or when it has [`MAX_BATCH`] requests.
 const BATCH_TIME: Duration = Duration::from_millis(200);
 const MAX_BATCH: usize = 1000;
 
@@ -146,8 +147,8 @@ impl SignalWriter {
                 self.problem = None;
             }
             Err(error) => {
-                // Forget all pages: those of this batch were not written, so later requests for them must pass the
-                // filter.
+                // Forget all pages. The pages of this batch were not written, so later requests for them must be
+                // accepted again.
                 self.recent = RecentlyNoted::default();
                 let count = signals.len() as u64;
                 self.tally.dropped.fetch_add(count, Relaxed);
