@@ -79,7 +79,7 @@ impl Answer {
         answer
     }
 
-    /// The 404 response for a host name that is not in the lab.
+    /// The 404 response for a host name that the lab does not have.
     pub(crate) fn unknown_host() -> Answer {
         Answer {
             status: 404,

@@ -1,5 +1,5 @@
-//! TLS certificates. The certificate of a hazard has one fault and is made when the lab starts. The certificate of an
-//! honest site is valid and is made at the first connection to the site.
+//! TLS certificates. The certificate of a hazard has one fault, and is made when the lab starts. The certificate of an
+//! honest site is valid, and is made at the first connection to the site.
 //!
 //! The lab's root certificate ([`crate::Lab::authority`]) signs all certificates except the self-signed one.
 //! `secure.rs` serves the TLS connections.

@@ -1,9 +1,9 @@
 //! The lab's DNS server, over UDP and TCP on one port of 127.0.0.1.
 //!
-//! Every name of the plan has one A record. If a site has only a name with `www.`, the bare name exists but has no
-//! records. Other names do not exist. Responses repeat the question and keep the upper and lower case of
-//! its name. Negative responses have an SOA record, which limits their lifetime in caches. The response for the name of
-//! a hazard comes from the hazard ([`Hazard::resolve`](crate::Hazard)). `packet.rs` encodes the messages.
+//! Every name of the plan has one A record. If a site has only a name with `www.`, the name without `www.` exists but
+//! has no records. No other names exist. Responses repeat the question with the same upper and lower case letters.
+//! Negative responses have an SOA record, which limits their lifetime in caches. For the name of a hazard, the hazard
+//! makes the response ([`Hazard::resolve`](crate::Hazard)). `packet.rs` encodes the messages.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -39,7 +39,8 @@ pub(crate) async fn bind(port: u16) -> io::Result<(UdpSocket, TcpListener)> {
 pub(crate) async fn datagrams(socket: UdpSocket, shared: Arc<ServerState>) {
     let mut buffer = [0; 4096];
     loop {
-        // The kernel reports an error if a client closed its port before an earlier response arrived.
+        // The kernel reports an error here if a client closed its port before an earlier response arrived. Ignore this
+        // error.
         let Ok((length, peer)) = socket.recv_from(&mut buffer).await else {
             continue;
         };
@@ -126,7 +127,8 @@ fn respond(shared: &ServerState, query: &[u8], tcp: bool) -> Option<Vec<u8>> {
     bytes
 }
 
-/// The response to a question. It comes from the hazard if the name belongs to one, otherwise from the plan.
+/// The response to a question. If the name belongs to a hazard, the hazard makes the response. Otherwise it follows
+/// from the plan.
 fn response(
     shared: &ServerState,
     query: &[u8],

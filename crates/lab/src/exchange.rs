@@ -54,7 +54,7 @@ impl<'a> Exchange<'a> {
         self.record.as_ref().map_or(0, |record| record.connection)
     }
 
-    /// Makes the connection end with a TCP reset. The reset is sent when the connection is dropped.
+    /// Makes the connection end with a TCP reset, which is sent when the connection is dropped.
     pub(crate) fn reset(&self) -> io::Result<()> {
         self.socket().set_zero_linger()
     }
@@ -123,8 +123,8 @@ impl<'a> Exchange<'a> {
 impl Drop for Exchange<'_> {
     fn drop(&mut self) {
         if let Some(mut record) = self.record.take() {
-            // An exchange with a complete response was over when the last byte was sent. The current time may be later,
-            // because the scheduler may have delayed this task.
+            // If the response is complete, the exchange was over when the last byte was sent. The current time may be
+            // later, because the scheduler may have delayed this task.
             record.closed = if record.complete {
                 record.ended
             } else {

@@ -40,8 +40,8 @@ impl FullQueue {
     }
 }
 
-/// Binds a socket to one address, even if another socket has the same port on all addresses. The kernel passes a
-/// connection to the socket with the exact address.
+/// Binds a socket to one address, even if another socket listens on the same port of all addresses. For a connection to
+/// this address, the kernel prefers the socket with the exact address.
 pub(crate) fn bind_shared(address: SocketAddr) -> io::Result<TcpSocket> {
     let socket = TcpSocket::new_v4()?;
     socket.set_reuseaddr(true)?;

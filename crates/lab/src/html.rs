@@ -30,7 +30,7 @@ pub(crate) fn page(site: &Site, resource: &Resource, outline: &Outline) -> Strin
     writer.out
 }
 
-/// The page of an error or redirect. It contains the requested path, so that no two such pages are equal.
+/// The page for an error or a redirect. It contains the requested path, so that all these pages differ.
 pub(crate) fn notice(heading: &str, requested: &str, location: Option<&str>) -> String {
     let mut out =
         format!("<html><head><title>{heading}</title></head>\n<body><h1>{heading}</h1>\n<p>");
@@ -188,8 +188,8 @@ impl HtmlWriter<'_> {
                 self.out.push('\'');
             }
             2 => {
-                // Ampersands are not escaped, as in most pages of the web. No link of the lab contains text that would
-                // be read as an entity.
+                // Ampersands are not escaped, as on most pages of the web. No link of the lab contains text that looks
+                // like an entity.
                 let _ = write!(self.out, "\"{value}\"");
             }
             _ => {

@@ -1,4 +1,4 @@
-//! The four languages of the lab: tables of words, and a small grammar that makes sentences of them.
+//! The four languages of the lab: tables of words, and a small grammar that makes sentences from these words.
 //!
 //! A sentence has subject, verb, object, and sometimes a place or time. Language detectors recognise the language, and
 //! two pages rarely share a sentence. All letters exist in Latin-1, because some sites use that character set.
@@ -173,9 +173,9 @@ impl Language {
         title
     }
 
-    /// Appends a paragraph of several sentences with two names. Because of these names, longer texts have more different
-    /// words (Heaps' law), and most words of a text occur in other texts too (Zipf's law), as in human writing. The
-    /// crawler's trap detection relies on both properties.
+    /// Appends a paragraph of several sentences with two names. The names have an effect as in human writing: longer
+    /// texts have more different words (Heaps' law), and most words of a text also occur in other texts (Zipf's law).
+    /// The crawler's trap detection relies on both properties.
     pub(crate) fn paragraph(&self, out: &mut String, chance: &mut Chance) {
         self.sentences(out, chance);
         out.push(' ');
@@ -224,7 +224,7 @@ impl Language {
     }
 }
 
-/// Number of bits of the largest number of a name: there are about four thousand names.
+/// Names have numbers with at most this number of bits, so there are about four thousand names.
 const NAME_BITS: usize = 12;
 const NAMES: u64 = 70;
 

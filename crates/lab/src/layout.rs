@@ -1,8 +1,8 @@
 //! The page tree of a site, and the mapping between page numbers and paths.
 //!
-//! Page 0 is the home page, pages 1 to [`Site::sections`] are the sections, and the others are leaves, which are
+//! Page 0 is the home page, and pages 1 to [`Site::sections`] are the sections. All other pages are leaves, which are
 //! distributed evenly over the sections. The path of a leaf contains its page number. [`Site::page_at`] reads the
-//! number from a path and compares the path with that of the page, so no table of paths is needed.
+//! number from a path, and checks that the page with this number has this path. So no table of paths is needed.
 
 use std::fmt::Write as _;
 
@@ -29,7 +29,7 @@ pub(crate) enum LeafFeature {
     Chain,
     /// Links to an old URL of this leaf. The old URL redirects to the leaf.
     Moved,
-    /// Links to a page that is gone (410) and to one that never existed (404).
+    /// Links to a page that is gone (410) and to a page that never existed (404).
     Broken,
     /// Links to pictures.
     Pictures,
@@ -65,8 +65,8 @@ const LAST_COPIED_LEAF: usize = 40;
 const LEAF: u64 = 10;
 
 impl Site {
-    /// Number of sections: the square root of the number of pages, at most 60. Every page is therefore only a few links
-    /// from the home page.
+    /// Number of sections. It is about the square root of the number of pages, but at most 60. So every page is only a
+    /// few links from the home page.
     pub(crate) fn sections(&self) -> usize {
         (self.size - 1).isqrt().min(60)
     }

@@ -15,8 +15,8 @@
 //!   sites need no more memory than ten.
 //! - **Loopback only.** Servers listen on 127.0.0.0/8 and `::1`. A server that listens on all interfaces closes
 //!   connections from other machines.
-//! - **The servers judge the crawler.** They log every exchange, including failed ones. Inaccurate times favour the
-//!   crawler, so every reported violation is real.
+//! - **The servers judge the crawler.** They log every exchange, including failed ones. If a time is inaccurate, this
+//!   favours the crawler. So every reported violation is real.
 //!
 //! Read first: [`Plan`], then `web.rs`. Hostile sites are under `hazard/`.
 //!
@@ -86,13 +86,13 @@ pub struct Lab {
     resolver: SocketAddr,
     canonicaliser: Canonicaliser,
     _full_queues: Vec<full_queue::FullQueue>,
-    /// The servers' tasks, aborted on drop.
+    /// The tasks of the servers. They are aborted when the lab is dropped.
     _servers: JoinSet<()>,
 }
 
 impl Lab {
     /// Starts the servers. The HTTP servers use the same port on all addresses of the plan. The DNS server uses one
-    /// port of 127.0.0.1 for UDP and TCP. A port that the plan does not set is chosen by the system.
+    /// port of 127.0.0.1 for UDP and TCP. If the plan does not set a port, the system chooses it.
     pub async fn start(plan: Plan) -> io::Result<Lab> {
         let keep_log = plan.keep_log;
         let wanted_port = plan.port;
@@ -182,8 +182,8 @@ impl Lab {
         self.web().seeds()
     }
 
-    /// Every URL that the default [`Crawler`] can reach by links and that robots.txt allows it to fetch, in the form of
-    /// [`Lab::fold`]. Redirects and missing pages (404) are included, robots.txt files are not.
+    /// Every URL that the default [`Crawler`] can reach by links and may fetch according to robots.txt, in the form of
+    /// [`Lab::fold`]. Redirects and missing pages (404) are included, but robots.txt files are not.
     pub fn pages(&self) -> BTreeSet<String> {
         self.truth(&Crawler::default()).into_keys().collect()
     }
@@ -214,7 +214,7 @@ impl Lab {
         self.shared.log.questions()
     }
 
-    /// Number of requests answered since the start or the last [`Lab::clear`].
+    /// Number of requests that were answered since the start or the last [`Lab::clear`].
     pub fn count(&self) -> u64 {
         self.shared.log.count()
     }

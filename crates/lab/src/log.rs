@@ -1,8 +1,8 @@
 //! The log of the lab's servers: every request and every DNS question, with times.
 //!
-//! Tests judge a crawl by this log, not by the crawler's own statistics. Inaccurate times favour the crawler: the start
-//! of a request is recorded after its first byte was read, and the end of a response is recorded before the system call
-//! that sends its last byte. So every reported violation is real, even if the scheduler delays the server.
+//! Tests judge a crawl by this log, not by the crawler's own statistics. If a time is inaccurate, this favours the
+//! crawler: the start of a request is recorded after its first byte was read, and the end of a response before the
+//! system call that sends its last byte. So every reported violation is real, even if the scheduler delays the server.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -28,8 +28,8 @@ pub struct LoggedRequest {
     pub started: Instant,
     /// When the last byte of the response was passed to the socket. Equal to `started` if no byte was sent.
     pub ended: Instant,
-    /// When the exchange was over. Equal to `ended` if the response is complete, otherwise the time at which the server
-    /// noticed that the connection had ended.
+    /// When the exchange was over. If the response is complete, this equals `ended`. Otherwise it is the time at which
+    /// the server noticed that the connection had ended.
     pub closed: Instant,
     /// HTTP status; 0 if no status line was sent.
     pub status: u16,
@@ -88,8 +88,8 @@ pub enum CourtesyScope {
 pub struct Violation {
     /// The site or address of both requests.
     pub scope: CourtesyScope,
-    /// The earlier request. If several requests to this site or address were earlier, this is the one whose exchange
-    /// ended last.
+    /// The earlier request. If there were several earlier requests to this site or address, it is the request whose
+    /// exchange ended last.
     pub first: LoggedRequest,
     /// The request that came too early.
     pub second: LoggedRequest,
@@ -111,7 +111,7 @@ pub(crate) struct Log {
 struct LogEntries {
     requests: Vec<LoggedRequest>,
     questions: Vec<Question>,
-    /// Stored even if `keep` is false.
+    /// Trespasses are stored even if `keep` is false.
     trespasses: Vec<Trespass>,
 }
 
@@ -181,9 +181,9 @@ impl Log {
     }
 }
 
-/// Pairs of requests to the same site or address that violate the courtesy pause. A pair violates it in two cases: the
-/// second request started less than `pause` after the last byte of the first response, or the first exchange was not
-/// complete and stayed open for more than `pause` after the second request had started.
+/// Pairs of requests to the same site or address that violate the courtesy pause. There are two cases. The second
+/// request started less than `pause` after the last byte of the first response. Or the first response was not complete,
+/// and its exchange stayed open for more than `pause` after the second request had started.
 pub fn violations(requests: &[LoggedRequest], pause: Duration) -> Vec<Violation> {
     let mut order: Vec<&LoggedRequest> = requests.iter().collect();
     order.sort_by_key(|request| request.started);
@@ -223,8 +223,8 @@ mod tests {
 
     use super::*;
 
-    /// A request of `script` is (host, last octet of the address, started, ended, closed), with times in milliseconds.
-    /// `expected` has the violations of a pause of 100 ms, as pairs of indexes into `script`.
+    /// Each request of `script` is (host, last octet of the address, started, ended, closed), with times in
+    /// milliseconds. `expected`: the violations of a pause of 100 ms, as pairs of indexes into `script`.
     fn check(script: &[(&str, u8, u64, u64, u64)], expected: &[(usize, usize)]) {
         let zero = Instant::now();
         let at = |milliseconds| zero + Duration::from_millis(milliseconds);

@@ -2,8 +2,8 @@
 //!
 //! Both the HTML (`html.rs`) and the URLs that a crawl must find (`truth.rs`) are made from the outline, so they agree.
 //! Links are written in many forms: relative, absolute, with needless `.` and `..`, with upper-case hosts, with leading
-//! zeros in the port, with session identifiers, fragments or unescaped non-ASCII letters. One link in five leads to
-//! another site (Viuva Negra 3.3: 81.5% of links stay within their site).
+//! zeros in the port, with session identifiers, with fragments, or with unescaped non-ASCII letters. One link in five
+//! leads to another site (Viuva Negra 3.3: 81.5% of links stay within their site).
 
 use crate::chance::Chance;
 use crate::layout::{LeafFeature, decode};
@@ -126,8 +126,8 @@ fn links_to_hazards(writer: &mut LinkWriter<'_>, web: &Web, site: &Site) {
     }
 }
 
-/// The outline of a section. The section links to its leaves at even positions, and each of these leaves links to the
-/// next leaf. If the links of a leaf must not be followed (`nofollow`), the section also links to the next leaf.
+/// The outline of a section. The section links to its leaves at even positions. Each of these leaves links to the next
+/// leaf. But if the links of a leaf must not be followed (`nofollow`), the section itself links to the next leaf.
 fn section(web: &Web, site: &Site, section: usize) -> Outline {
     let mut writer = LinkWriter::new(web, site, &site.page_path(section + 1));
     writer.asset(Markup::Style, "/style.css");
@@ -229,7 +229,8 @@ struct LinkWriter<'a> {
     site: &'a Site,
     /// Folder of the page or of its `base`, to which relative links refer.
     folder: String,
-    /// Whether to write only links that begin with a slash, a host or a scheme, which mean the same in every folder.
+    /// Whether to write only links that begin with a slash, a host or a scheme. Such links have the same target in
+    /// every folder.
     rooted: bool,
     nofollow: bool,
     chance: Chance,
@@ -336,7 +337,7 @@ impl<'a> LinkWriter<'a> {
         self.outside(Markup::Anchor, &site, &site.page_path(page));
     }
 
-    /// Writes three random links that lead to no other page: their scheme is not HTTP, their URL is malformed, empty or
+    /// Writes three random links that lead to no other page. Their scheme is not HTTP, their URL is malformed, empty or
     /// only a fragment, or their host name has no address.
     fn unfetchable(&mut self) {
         let absent = format!(
@@ -414,7 +415,7 @@ mod tests {
         check("/a/", "/a/show.php?id=1/2", "show.php?id=1/2");
     }
 
-    /// For each form of a link, a substring that occurs in it. The test checks that each substring occurs in some link.
+    /// A typical substring for each form of a link. The test checks that each substring occurs in some link.
     const MARKS: [&str; 11] = [
         "HTTP:", "//", "/", "../", "./", "here/", ":08000", "#", "jsess", "PHPS", " ",
     ];

@@ -118,7 +118,7 @@ impl Record {
     }
 }
 
-/// A response with records. `flags` are set in the header in addition to those that [`header`] sets.
+/// A response with records. `flags` are added to the flags that [`header`] sets.
 pub(crate) fn positive(
     query: &[u8],
     question: &DnsQuestion,
@@ -133,7 +133,7 @@ pub(crate) fn positive(
     out
 }
 
-/// A response without answer records. Its SOA record limits how long it may be cached (RFC 2308).
+/// A response without answer records. Its SOA record limits the time for which the response may be cached (RFC 2308).
 pub(crate) fn negative(query: &[u8], question: &DnsQuestion, code: u16, ttl: u32) -> Vec<u8> {
     let mut out = header(query, code, [1, 0, 1]);
     out.extend(&query[HEADER..question.end]);

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use crate::hazard::Hazard;
 
-/// Sizes of the sites, by Zipf's law: the site of rank r (from 1) has `largest / r` pages, but not fewer than
-/// `smallest`. The total number of pages does not depend on the seed.
+/// Sizes of the sites, by Zipf's law. The site with rank r (from 1) has `largest / r` pages, but at least `smallest`.
+/// The total number of pages does not depend on the seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
     /// Number of pages of the smallest sites.
@@ -37,7 +37,7 @@ pub struct Plan {
     pub pages: Sizes,
     /// Number of IP addresses. If there are more sites than addresses, sites share an address as virtual hosts.
     pub addresses: usize,
-    /// Percentage of honest sites that are at the first address instead.
+    /// Percentage of honest sites that are all at the first address.
     pub crowded: usize,
     /// Number of sites whose home pages are seeds, counted from the first site. The others are found by links.
     pub seeds: usize,
@@ -55,10 +55,10 @@ pub struct Plan {
     /// recognises TLS by the first byte of a connection. The two schemes of a host are one site.
     pub secure: usize,
     /// Hostile sites, one for each element: `calendar.lab`, `drip.lab` and so on. If an element occurs twice, the
-    /// second site is `calendar2.lab`. Hostile sites do not change the honest ones, except that the home pages of the
-    /// seeds link to them.
+    /// second site is `calendar2.lab`. Hostile sites do not change the honest sites, except that the home pages of the
+    /// seeds link to hostile sites.
     pub hazards: Vec<Hazard>,
-    /// Whether requests are stored for [`crate::Lab::log`]. If false, they are only counted.
+    /// Whether requests are stored for [`crate::Lab::log`]. If false, requests are only counted.
     pub keep_log: bool,
 }
 
@@ -103,8 +103,8 @@ impl Plan {
         }
     }
 
-    /// [`Plan::large`] with hostile sites. Their kinds are those of [`Hazard::ALL`], repeated in the same order if
-    /// there are more sites than kinds. Requests are stored.
+    /// [`Plan::large`] with hostile sites. Their kinds are taken from [`Hazard::ALL`] in its order, from the beginning
+    /// again if there are more sites than kinds. Requests are stored.
     ///
     /// Some hostile sites link to private networks outside this machine, so crawlers of this web must use
     /// [`crate::BLACK_LIST`].
@@ -117,7 +117,7 @@ impl Plan {
         }
     }
 
-    /// A plan for measurements: one address for every four sites; requests are counted but not stored.
+    /// A plan for measurements. There is one address for every four sites. Requests are counted but not stored.
     pub fn large(sites: usize) -> Plan {
         Plan {
             sites,

@@ -1,8 +1,8 @@
 //! Maps the paths of a site to resources.
 //!
 //! `layout` defines the tree of pages. This module adds copies, private and hidden pages, redirects, files and deleted
-//! pages. Every path has a resource. For an unknown path it is [`Resource::Missing`]. Session identifiers are removed
-//! first, as servers with session URLs do (U4).
+//! pages. Every path has a resource. The resource of an unknown path is [`Resource::Missing`]. Session identifiers are
+//! first removed from the path, as servers with session URLs do (U4).
 
 use crate::layout::{LeafFeature, decode, last_number};
 use crate::robots;
@@ -96,8 +96,8 @@ impl Resource {
     }
 }
 
-/// The resource of a path that contains a number. The path must be exactly the one that [`path`] gives for the number,
-/// so `/old/007.html` and `/old/7.html?x` have no resource.
+/// The resource of a path that contains a number. The path must be exactly the result of [`path`] for this number. So
+/// `/old/007.html` and `/old/7.html?x` have no resource.
 fn numbered_resource(site: &Site, target: &str) -> Option<Resource> {
     let number = last_number(target)?;
     let leaf = site.is_leaf(number);

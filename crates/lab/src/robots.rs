@@ -1,8 +1,8 @@
 //! The robots.txt files of the honest sites, and the paths that each file allows.
 //!
-//! [`allowed`] states in code which paths each file allows. The expected result of a crawl (`truth.rs`) must not come
-//! from a robots.txt parser, because the parser is what is tested. The files follow RFC 9309. The malformed file has
-//! only faults that all tolerant parsers read in the same way (R1).
+//! [`allowed`] states in code which paths each file allows. The expected result of a crawl (`truth.rs`) must not depend
+//! on a robots.txt parser, because it is used to test such a parser. The files follow RFC 9309. The malformed file has
+//! only faults that all tolerant parsers treat in the same way (R1).
 
 use crate::site::RobotsVariant;
 

@@ -1,9 +1,9 @@
-//! Serves TLS connections to hazards with a fault in TLS, and to honest sites with HTTPS.
+//! Serves TLS connections to hazards that have a fault in TLS, and to honest sites with HTTPS.
 //!
-//! A hazard is identified by the local address of the connection. Its connections serve one request each. If the
-//! handshake fails or the client does not use TLS, the log has an entry with an empty method. If the client closes the
-//! connection after the handshake without a request, the log has no entry. An honest site is identified by the server name in the
-//! handshake, and its connections are kept alive.
+//! A hazard is identified by the local address of the connection. A connection to a hazard serves one request. If the
+//! handshake fails or the client does not use TLS, the log gets an entry with an empty method. If the client closes the
+//! connection after the handshake without a request, the log gets no entry. An honest site is identified by the server
+//! name in the handshake, and its connections are kept alive.
 
 use std::io;
 use std::time::{Duration, Instant};

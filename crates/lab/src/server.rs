@@ -1,7 +1,7 @@
-//! HTTP/1.1 servers for all sites. They use no HTTP library, so that hazards control every byte.
+//! HTTP/1.1 servers for all sites. They do not use an HTTP library, so that hazards control every byte.
 //!
-//! All servers use one port on many addresses. If the plan has at most 256 addresses, each has its own socket.
-//! Otherwise one socket listens on all interfaces, and connections from other machines are closed before a byte is
+//! All servers use one port on many addresses. If the plan has at most 256 addresses, each address has its own socket.
+//! Otherwise one socket listens on all interfaces. Then connections from other machines are closed before a byte is
 //! read. The `Host` header selects the site, so several sites can share an address. All servers stop when the
 //! [`JoinSet`] is dropped.
 
@@ -30,7 +30,7 @@ use crate::wire;
 
 /// Maximum number of addresses with their own socket.
 const MAX_SEPARATE_BINDS: usize = 256;
-/// Maximum number of ports tried until one is free on all addresses.
+/// Maximum number of ports that are tried until one is free on all addresses.
 const MAX_PORT_ATTEMPTS: usize = 50;
 /// Listen backlog of the socket that serves all addresses.
 const BACKLOG: u32 = 1024;
@@ -46,7 +46,7 @@ pub(crate) struct ServerState {
     pub(crate) log: Log,
     pub(crate) counters: RequestCounters,
     pub(crate) certificates: Option<Certificates>,
-    /// Hazard and host name at each hostile address. Needed where the server must act before it reads the `Host`
+    /// Hazard and host name at each hostile address. They are needed if the server must act before it reads the `Host`
     /// header.
     pub(crate) hostile: HashMap<IpAddr, (Hazard, String)>,
     /// Number of connections accepted so far.

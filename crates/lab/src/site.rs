@@ -1,8 +1,8 @@
-//! One honest site: all properties that follow from the plan and the number of the site.
+//! One honest site, with all properties that follow from the plan and the number of the site.
 //!
-//! Most properties are not chosen at random, but depend on the site's number modulo a small number, so that every value
-//! of these properties occurs in a web of twelve sites. The plan's seed adds an offset to the numbers of all sites.
-//! `resource` determines what a site serves under a path.
+//! Most properties are not random. They depend on the site's number modulo a small number, so that every value of these
+//! properties occurs in a web of twelve sites. The plan's seed adds an offset to the numbers of all sites. `resource`
+//! determines what a site serves under a path.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -158,8 +158,8 @@ pub(crate) fn parse(host: &str) -> Option<(usize, bool)> {
     (format!("{number:03}") == digits).then_some((number, bare.is_some()))
 }
 
-/// The loopback address with this index. A multiplication modulo 2^22 spreads consecutive indexes over 127.16.0.0 to
-/// 127.143.255.255. The factor is odd, so different indexes have different addresses.
+/// The loopback address with this index. A multiplication modulo 2^22 spreads consecutive indexes over the range from
+/// 127.16.0.0 to 127.143.255.255. The factor is odd, so different indexes have different addresses.
 pub(crate) fn address(number: usize) -> Ipv4Addr {
     let spread = (number as u32).wrapping_mul(2_654_435) & 0x3F_FFFF;
     Ipv4Addr::new(
@@ -178,8 +178,8 @@ const LATENCY: u64 = 4;
 const SCHEME: u64 = 5;
 const CROWD: u64 = 6;
 
-/// The index of the address of a site. The first sites have different addresses; each later site shares one of these.
-/// A crowd of sites is at the first address.
+/// The index of the address of a site. The first sites have different addresses, and each later site shares one of
+/// these addresses. The sites that [`Plan::crowded`] selects are at the first address.
 fn address_index(plan: &Plan, number: usize) -> usize {
     if Chance::of(plan.seed, &[CROWD, number as u64]).below(100) < plan.crowded {
         0
@@ -190,8 +190,8 @@ fn address_index(plan: &Plan, number: usize) -> usize {
     }
 }
 
-/// The number of pages by Zipf's law. The rank is computed by multiplying the site's number by a factor that is coprime
-/// to the number of sites, so every rank occurs once and no table is needed.
+/// The number of pages by Zipf's law. The rank of a site is its number, multiplied by a factor that is coprime to the
+/// number of sites. So every rank occurs once, and no table is needed.
 fn size(plan: &Plan, number: usize) -> usize {
     let sites = plan.sites.max(1);
     let mut chance = Chance::of(plan.seed, &[RANK]);

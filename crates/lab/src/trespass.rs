@@ -1,8 +1,8 @@
 //! Refused addresses ([`BLACK_LIST`]), to which a crawler must not connect, and a record of the connections to them.
 //!
-//! The lab is on loopback, so its crawlers must set the option `allow_private`. Their address guard then allows most
-//! private addresses, so they need this black list. Servers of the lab listen on some refused addresses. They record
-//! every connection and close it.
+//! The lab is on loopback, so its crawlers must set the option `allow_private`. With this option, their address guard
+//! allows most private addresses. So they also need this black list. Servers of the lab listen on some refused
+//! addresses, where they record and close every connection.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Instant;

@@ -6,12 +6,12 @@
 //! courtesy and its frontier.
 //!
 //! **Form.** URLs are folded: canonical by the default rules, and without `www.`, such as
-//! `http://site000.lab:PORT/a?b`. The URLs of twins become one folded URL. Its status is that of the URL under
-//! the preferred name, so the truth has no redirects from one twin to the other.
+//! `http://site000.lab:PORT/a?b`. The URLs of twins become one folded URL. Its status is the status under the preferred
+//! name. So the truth has no redirects from one twin to the other.
 //!
 //! **Content.** The truth has every URL that is answered, including redirects, missing pages (404) and linked files. It
-//! excludes robots.txt, names without an address, hazards, and, unless [`Crawler::assets`] is set, images and style
-//! sheets.
+//! does not have robots.txt files, names without an address, and hazards. It has images and style sheets only if
+//! [`Crawler::assets`] is set.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 

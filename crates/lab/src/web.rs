@@ -20,7 +20,7 @@ pub struct Web {
     port: u16,
 }
 
-/// The site that a host name belongs to.
+/// The site to which a host name belongs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Host {
     /// An honest site under its preferred name, or under a twin that serves the same pages.
@@ -55,8 +55,8 @@ impl Web {
         self.port
     }
 
-    /// Home pages of the first [`Plan::seeds`] sites whose robots.txt allows aranha, such as
-    /// `http://www.site000.lab:PORT/`.
+    /// URLs of home pages, such as `http://www.site000.lab:PORT/`. They are the home pages of the first [`Plan::seeds`]
+    /// sites whose robots.txt allows aranha.
     pub fn seeds(&self) -> Vec<String> {
         self.seed_sites()
             .map(|site| format!("http://{}:{}/", site.name(), self.port))

@@ -1,7 +1,7 @@
 //! Encodes a response as bytes: status line, headers, content coding (RFC 9110, 8.4), framing (RFC 9112).
 //!
-//! The properties of the site determine coding and framing (`site.rs`). However, gzip is used only if `Accept-Encoding`
-//! allows it, and chunks only if the client uses HTTP/1.1.
+//! The properties of the site (`site.rs`) determine coding and framing. But gzip is used only if `Accept-Encoding`
+//! allows it, and chunks are used only with HTTP/1.1.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -32,8 +32,8 @@ struct ResponseFormat {
     seed: u64,
 }
 
-/// Encodes the response of a site, or of an unknown host if `site` is `None`. `last` means that the connection is
-/// closed after this response.
+/// Encodes the response of a site. `site` is `None` for an unknown host. `last`: whether the connection is closed after
+/// this response.
 pub(crate) fn reply(site: Option<&Site>, head: &RequestHead, answer: Answer, last: bool) -> Reply {
     let format = response_format(site, head, &answer);
     let answer = check_condition(head, answer);

@@ -1,10 +1,10 @@
 //! A maze of random words: every path is a page, whose text, title and link texts are random. Every page has a menu.
 //!
-//! Imitates mazes that are made to look new to a crawler (Nepenthes and Iocaine with word lists; D5, D7, D8). Each request
-//! for a path gets the same page. Under `/invented/` the words are invented and never repeated, except that the text of a
-//! link is in the title of the page that it leads to. Under `/shuffled/` the words are drawn from a dictionary of 20,000
-//! words, so that each occurs on many pages, but no sentence does. Every page has a link back to the home page (its
-//! menu), so the check for missing links back, which recognises the hazard `maze`, does not recognise this one. A perfect
+//! Imitates mazes that are made to look new to a crawler (Nepenthes and Iocaine with word lists; D5, D7, D8). Each
+//! request for a path gets the same page. Under `/invented/` the words are invented. They are never repeated, with one
+//! exception: the text of a link is also in the title of the page to which the link leads. Under `/shuffled/` the words
+//! are from a dictionary of 20,000 words. Each word occurs on many pages, but no sentence occurs twice. The menu leads
+//! back to the home page, so a check for links back (which recognises `maze`) does not recognise this maze. A perfect
 //! crawler leaves the site after a few samples.
 
 use std::fmt::Write as _;
@@ -48,13 +48,13 @@ pub(super) async fn serve(request: &mut HazardRequest<'_>) -> io::Result<()> {
     request.page(&body).await
 }
 
-/// One of the words of the dictionary, which is the same on every page.
+/// A word from the dictionary. The dictionary is the same on every page.
 fn dictionary_word(chance: &mut Chance) -> String {
     let number = chance.below(DICTIONARY);
     invented_word(&mut Chance::of(20_000, &[number as u64]))
 }
 
-/// A word of 8 to 14 letters, one of more than a million million.
+/// One of more than 10^12 invented words of 8 to 14 letters.
 pub(super) fn invented_word(chance: &mut Chance) -> String {
     let mut word = String::new();
     for _ in 0..4 + chance.below(4) {

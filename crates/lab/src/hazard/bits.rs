@@ -1,9 +1,8 @@
-//! Compressed streams of zeros, built without running a compressor over all the zeros. The decoded size is a multiple
-//! of 16 MiB.
+//! Compressed streams of zeros, made without compressing all the zeros. The decoded size is a multiple of 16 MiB.
 //!
-//! This module is not a hazard; `bomb` uses it. A deflate stream repeats one compressed megabyte, which ends at a byte
-//! boundary. A Zstandard stream consists of run-length blocks (RFC 8878, 3.1.1.2). A Brotli stream has one command per
-//! meta-block (RFC 7932, 9 and 10).
+//! This module is not a hazard. Other hazards, such as `bomb`, use it. A deflate stream repeats one compressed
+//! megabyte, which ends at a byte boundary. A Zstandard stream consists of run-length blocks (RFC 8878, 3.1.1.2). A
+//! Brotli stream has one command per meta-block (RFC 7932, 9 and 10).
 
 use flate2::{Compress, Compression, Crc, FlushCompress};
 

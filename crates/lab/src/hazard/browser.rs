@@ -1,4 +1,4 @@
-//! A site that serves one browser only and reports an unsupported browser to every other client.
+//! A site that serves only one browser, and tells every other client that its browser is not supported.
 //!
 //! This is called cloaking (Viuva Negra 4.2, T9). The crawler must recognise and report cloaking. It must not claim to
 //! be a browser (N9). Every path serves the same page.

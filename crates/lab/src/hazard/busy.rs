@@ -1,6 +1,6 @@
 //! A server that answers 429 and 503 with Retry-After in seconds, as a date, and as an invalid value.
 //!
-//! RFC 6585, 4; RFC 9110, 10.2.3 (seconds or a date). The first two requests for a page are refused, later ones are
+//! RFC 6585, 4; RFC 9110, 10.2.3 (seconds or a date). The first two requests for a page are refused. Later requests are
 //! served. `/never` refuses every request. `/year` asks for a delay of one year.
 
 use std::io;

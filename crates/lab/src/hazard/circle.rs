@@ -2,8 +2,8 @@
 //! endless chain (`/on/N`).
 //!
 //! Imitates servers that redirect until the client returns a cookie. N10; N11 and Viuva Negra 3.4 (a redirect is
-//! treated as a link, so each URL of a loop is fetched once). The chain never repeats a URL, so only a limit on its
-//! length or on the URLs of the site ends it.
+//! treated as a link, so each URL of a loop is fetched once). The chain never repeats a URL. So it ends only if its
+//! length, or the number of URLs of the site, is limited.
 
 use std::io;
 

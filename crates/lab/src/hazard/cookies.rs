@@ -1,8 +1,8 @@
 //! Thousands of cookies (one in ten has four kilobytes), and cookies for foreign domains.
 //!
 //! N12; RFC 6265, 5.3 (public suffixes, domains that do not match) and 6.1 (50 per domain, 3,000 in total, 4,096
-//! bytes). The cookie jar must stay small, and no cookie set here may be sent to another site. The log records the
-//! cookies of every request.
+//! bytes). The cookie jar must stay small, and no cookie from this site may be sent to another site. The log records
+//! the cookies of every request.
 
 use std::fmt::Write as _;
 use std::io;

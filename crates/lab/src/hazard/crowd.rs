@@ -1,4 +1,4 @@
-//! A page of 100,000 links, each to a page that exists.
+//! A page with 100,000 links. Each link leads to a page that exists.
 //!
 //! Imitates link farms and generated site maps. D5 (limit of URLs per site), F14 (the queue is on disk). The page has
 //! four megabytes, so the crawler may truncate it (N6).

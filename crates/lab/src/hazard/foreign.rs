@@ -1,9 +1,9 @@
 //! A sitemap and a sitemap index that list a thousand names of other sites, none of which exists.
 //!
-//! Imitates sites that use crawlers to reach, or to burden, other sites: a sitemap may list only URLs of its own site
-//! unless the other site's robots.txt names it (sitemaps.org, "Sitemaps & Cross Submits"; D7). robots.txt names both
-//! files. A perfect crawler requests robots.txt, the two sitemaps and the three pages of the site, and looks up none of
-//! the names: six requests.
+//! Imitates sites that use crawlers to reach, or to burden, other sites. A sitemap may list a URL of another site only
+//! if robots.txt of that site names the sitemap (sitemaps.org, "Sitemaps & Cross Submits"; D7). robots.txt of this site
+//! names both files. A perfect crawler sends six requests: for robots.txt, the two sitemaps and the three pages of the
+//! site. It looks up none of the listed names.
 
 use std::fmt::Write as _;
 use std::io;

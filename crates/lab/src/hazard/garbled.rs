@@ -1,4 +1,4 @@
-//! A host name whose DNS responses are malformed packets. There are seven faults; each query gets the next one.
+//! A host name whose DNS responses are malformed packets. There are seven faults, which are used in turn.
 //!
 //! N4, Castillo A.2.3; RFC 1035, 4.1.4 (compression loops); RFC 5452 (responses to other questions must be ignored).
 //! The name has no usable address.

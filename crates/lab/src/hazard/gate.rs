@@ -1,7 +1,7 @@
 //! A server that answers 503 to every request for robots.txt.
 //!
-//! R1. By RFC 9309, 2.3.1.4, nothing may be fetched for some time. By Viuva Negra 5.4, there are no restrictions. Under
-//! either rule, the crawler must not request robots.txt again and again.
+//! R1. According to RFC 9309, 2.3.1.4, nothing may be fetched for some time. According to Viuva Negra 5.4, there are no
+//! restrictions. In both cases, the crawler must not request robots.txt again and again.
 
 use std::io;
 

@@ -1,8 +1,8 @@
-//! Paths that grow: every page has a relative link that lacks its leading slash, and a link that contains the current
-//! URL.
+//! Paths that grow. Every page has two links: a relative link without its leading slash, and a link that contains the
+//! current URL.
 //!
-//! Imitates missing root slashes (`a/b/c/c/c/c`: U6, Castillo A.6.2, Chakrabarti 2.3.6) and advertisements that embed
-//! the URLs followed so far (Viuva Negra 4.1, growing URLs). The page is the same at every depth.
+//! Imitates missing root slashes (`a/b/c/c/c/c`: U6, Castillo A.6.2, Chakrabarti 2.3.6), and advertisements whose URLs
+//! contain the URLs of the earlier pages (Viuva Negra 4.1, growing URLs). The page is the same at every depth.
 
 use std::fmt::Write as _;
 use std::io;

@@ -1,9 +1,9 @@
 //! An index of 100,000 pages that have nearly no text and no links.
 //!
-//! Imitates link farms and generated catalogues whose articles do not exist (Chakrabarti 2.3.6; D5). Unlike `crowd`, the
-//! index is spread over a thousand pages, so no single page is remarkable. No new page leads to further pages, so nothing
-//! grows: only the lack of text shows what the site is. A perfect crawler reads the first index, and leaves the site after
-//! a few samples.
+//! Imitates link farms and generated catalogues whose articles do not exist (Chakrabarti 2.3.6; D5). Unlike in `crowd`,
+//! the index is spread over a thousand pages, so no single page has many links. The listed pages lead to no further
+//! pages. So only the lack of text shows that the site is useless. A perfect crawler reads the first index, and leaves
+//! the site after a few samples.
 
 use std::fmt::Write as _;
 use std::io;

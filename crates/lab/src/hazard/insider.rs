@@ -1,7 +1,7 @@
 //! A host name that resolves to refused addresses (`trespass.rs`), in IPv4 and IPv6.
 //!
-//! Server-side request forgery by DNS (OWASP): the URL looks public, but the address is not. The crawler must check the
-//! address after the lookup. `trespass.rs` counts the connections to refused addresses.
+//! Server-side request forgery by DNS (OWASP): the URL looks public, but its address is not public. The crawler must
+//! check the address after the lookup. `trespass.rs` counts the connections to refused addresses.
 
 pub(super) use super::request::ordinary as serve;
 use super::{DnsResponse, Lookup};

@@ -1,10 +1,11 @@
-//! Compression bombs in different layers, and pages that are just too small to be recognised as bombs.
+//! Compression bombs in several layers of different codings, and pages that are just too small to be recognised as
+//! bombs.
 //!
-//! `bomb` has the plain ones. Here the codings differ from layer to layer, a layer is chunked, a compressed file is in a
-//! compressed response, or the decoded page is real HTML (RFC 9110, 8.4; N6). The ratio of `/thin` is below a hundred, as
-//! of real text that repeats itself, and `/small` has a high ratio but few bytes: both are decoded up to the configured
-//! size. A perfect crawler requests robots.txt, the home page and each of the nine pages once, and holds no more memory
-//! than for the largest honest page.
+//! `bomb` has the simple bombs. Here the codings differ from layer to layer, a layer is chunked, a compressed file is
+//! in a compressed response, or the decoded page is real HTML (RFC 9110, 8.4; N6). The compression ratio of `/thin` is
+//! below 100, as for real text that repeats itself. `/small` has a high ratio but few bytes. Both are decoded up to the
+//! configured size. A perfect crawler requests robots.txt, the home page and each of the nine pages once, and holds no
+//! more memory than for the largest honest page.
 
 use std::io;
 use std::io::Write as _;
@@ -34,7 +35,8 @@ pub(super) async fn serve(request: &mut HazardRequest<'_>) -> io::Result<()> {
     let target = request.target().to_owned();
     let (coding, body) = match target.as_str() {
         "/br-gzip" => ("br, gzip", gzip(&bits::brotli(16 * GIGABYTE))),
-        // A Brotli stream of zeros cannot contain a gzip stream: the decoder finds 64 MiB and then no gzip header.
+        // A Brotli stream of zeros does not contain a gzip stream. So the decoder finds 64 MiB of zeros without a gzip
+        // header.
         "/gzip-br" => ("gzip, br", bits::brotli(64 * MEGABYTE as u64)),
         "/deflate-gzip" => ("deflate, gzip", gzip(&bits::zlib(GIGABYTE))),
         "/gzip-deflate" => ("gzip, deflate", zlib(&bits::gzip(GIGABYTE))),
@@ -75,7 +77,7 @@ fn zlib(body: &[u8]) -> Vec<u8> {
     encoder.finish().expect("memory takes every byte")
 }
 
-/// A page of 24 MiB with tags, text and links, whose compression ratio is that of a bomb.
+/// A page of 24 MiB with tags, text and links. Its compression ratio is as high as for a bomb.
 fn page() -> &'static [u8] {
     static PAGE: OnceLock<Vec<u8>> = OnceLock::new();
     PAGE.get_or_init(|| {
@@ -90,7 +92,7 @@ fn page() -> &'static [u8] {
     })
 }
 
-/// A text of 24 MiB whose compression ratio is below a hundred: of every 128 bytes, one is not predictable.
+/// A text of 24 MiB whose compression ratio is below 100, because one byte in 128 is not predictable.
 fn thin() -> &'static [u8] {
     static THIN: OnceLock<Vec<u8>> = OnceLock::new();
     THIN.get_or_init(|| {

@@ -21,11 +21,11 @@ pub(crate) struct Lookup<'a> {
 /// The response of a hazard, which `dns.rs` encodes as a packet.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum DnsResponse {
-    /// Records. If there are none, the response says that the name exists without a record of this type.
+    /// A response with records. An empty list says that the name exists, but has no record of this type.
     Records(Vec<Record>),
     /// A response code without records.
     Code(u16),
-    /// The bytes of a packet, which are sent as they are.
+    /// The bytes of a packet, which are sent unchanged.
     Packet(Vec<u8>),
     /// The server sends nothing.
     NoResponse,

@@ -1,11 +1,11 @@
-//! Hazards: hostile sites that imitate what the web does to crawlers. Each hazard has a small source file.
+//! Hazards: hostile sites that imitate faults and attacks on the real web. Each hazard has a small source file.
 //!
 //! A hazard is a site with its own name and address. If a plan includes a hazard, the home page of a seed links to it.
-//! The function `serve` of its file answers one request; the connection closes when it returns. The function `resolve`,
-//! which some files have, answers DNS queries for the name. To add a hazard, add its file and a line in the table
-//! below. The pages that a crawl must find (`truth.rs`) do not include hazards. What a crawler does at a hazard is
-//! judged by the request log. The files cite requirements, such as `N5`, and papers: docs/requirements.md and
-//! docs/references.md explain them.
+//! The function `serve` in its file answers one request, and the connection closes when `serve` returns. Some files
+//! also have a function `resolve`, which answers DNS queries for the name. To add a hazard, add its file and a line in
+//! the table below. The pages that a crawl must find (`truth.rs`) do not include hazards. The behaviour of a crawler at
+//! a hazard is judged by the request log. The files cite requirements such as `N5` (docs/requirements.md) and papers
+//! (docs/references.md).
 //!
 //! A plan may include several copies of a hazard: `calendar.lab`, `calendar2.lab` and so on.
 

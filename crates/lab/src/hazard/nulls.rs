@@ -1,7 +1,7 @@
 //! Links that contain null bytes: raw, encoded, and 68 KB of them in one link.
 //!
-//! T1, Chakrabarti 2.3.6 (URLs with up to 68 KB of nulls): one component of a crawler may end the URL at the null byte
-//! while another reads on.
+//! T1, Chakrabarti 2.3.6 (URLs with up to 68 KB of nulls). One component of a crawler may end the URL at the null byte,
+//! while another component reads the whole URL.
 
 use std::io;
 

@@ -15,7 +15,7 @@ impl Hazard {
         }
     }
 
-    /// The hazard with this host name, and the number of its copy. Some hazards also own all subdomains.
+    /// The hazard with this host name, and the number of its copy. Some hazards also have all subdomains of their name.
     pub(crate) fn parse(host: &str) -> Option<(Hazard, usize)> {
         let bare = host.strip_suffix(".lab")?;
         let (below, label) = match bare.rsplit_once('.') {

@@ -1,4 +1,4 @@
-//! A radio station and a camera: streams that never end, sent at playback speed.
+//! A radio station and a camera. Their streams never end, and are sent at playback speed.
 //!
 //! D8, N6, Viuva Negra 4.1 (streaming media). The size limit is reached only after an hour, and the stream is faster
 //! than the minimum speed. Only the media type or a time limit ends the fetch. The paths imitate Icecast

@@ -1,4 +1,4 @@
-//! A robots.txt of one line of 64 megabytes.
+//! A robots.txt that is a single line of 64 megabytes.
 //!
 //! R1; RFC 9309, 2.5: a parser that buffers whole lines would hold the whole file in memory. Viuva Negra 5.4: 64.3% of
 //! the robots.txt files on the web violate the format.

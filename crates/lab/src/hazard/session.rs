@@ -1,8 +1,9 @@
 //! Session identifiers in path and query that change with every request.
 //!
 //! U4, Viuva Negra 4.1 and 5.4 (27% of the URLs had identifiers in a crawl without cookies, 3.5% in one with cookies),
-//! Castillo A.6.1. Links to `/shop/` have no identifier if the client returns the cookie, as in PHP. Links to `/forum/`
-//! always have one. The shop and the forum have nine articles each, whose text does not depend on the identifier.
+//! Castillo A.6.1. As in PHP, links to `/shop/` have no identifier if the client returns the cookie. Links to `/forum/`
+//! always have an identifier. The shop and the forum have nine articles each, whose text does not depend on the
+//! identifier.
 
 use std::fmt::Write as _;
 use std::io;

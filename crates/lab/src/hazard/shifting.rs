@@ -1,7 +1,7 @@
 //! A host name that alternates between two valid addresses.
 //!
-//! N3: load balancing by DNS (RFC 1794) and sites that move. The courtesy pause per address (F8) must be kept at the
-//! address of the connection, not at an earlier address of the name.
+//! N3: load balancing by DNS (RFC 1794) and sites that move. The courtesy pause per address (F8) must be kept for the
+//! address of the connection, not for an earlier address of the name.
 
 pub(super) use super::request::ordinary as serve;
 use super::{DnsResponse, Lookup};

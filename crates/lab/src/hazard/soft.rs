@@ -1,5 +1,5 @@
-//! Missing pages that are answered with status 200 and an apology. Under `/shop/`, the response is a redirect to such a
-//! page.
+//! Requests for missing pages are answered with status 200 and an apology. Under `/shop/`, they are redirected to such
+//! a page.
 //!
 //! T8: soft 404 (Bar-Yossef et al. 2004; Castillo A.3.4: 29% of dead links). The crawler can request a URL that cannot
 //! exist and compare the responses.

@@ -1,9 +1,9 @@
-//! Endless apologies: every path answers 200 with the same apology, random words in it, and links to further apologies.
+//! Endless "not found" pages: every path is answered with status 200 and the same apology, which contains random words
+//! and links to further such pages.
 //!
 //! Imitates shops and wikis that answer every URL with "not found, but perhaps you meant" (T8, D5; Bar-Yossef et al.
-//! 2004). The random words make a third of the text, so neither the digest nor the sketch of the page recognises the
-//! response to a probe. The page for the probe of a crawler has such words, too. A perfect crawler leaves the site after a
-//! few samples.
+//! 2004). A third of the text is random words, also in the response to a soft 404 probe. So a page and this response
+//! have different digests and sketches. A perfect crawler leaves the site after a few samples.
 
 use std::fmt::Write as _;
 use std::io;

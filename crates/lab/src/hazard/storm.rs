@@ -1,6 +1,6 @@
 //! Server errors (5xx) at forty URLs. URLs under `/once/` fail at the first request only.
 //!
-//! F11, Viuva Negra 4.1 (unavailable services). All error pages have the same text, which the crawler must not take for
+//! F11, Viuva Negra 4.1 (unavailable services). All error pages have the same text. The crawler must not treat it as
 //! the content of a page.
 
 use std::io;

@@ -1,8 +1,8 @@
 //! Twenty-four slow hosts at one address.
 //!
 //! F8, Castillo A.1.2, Chakrabarti 2.3.9: virtual hosts of a domain parking company or a spammer. A crawler that limits
-//! its load by host may request from all of them at the same time, which overloads their one server. Other names under
-//! the domain do not exist, so the crawler cannot find a DNS wildcard here.
+//! its load only per host may send requests to all of them at the same time, and overload their only server. Other
+//! names under the domain do not exist, so the crawler cannot find a DNS wildcard here.
 
 use std::io;
 use std::time::Duration;

@@ -1,8 +1,8 @@
 //! A header section that arrives one byte every half second and never ends.
 //!
-//! N5, Castillo A.1.3: the Slowloris attack (2009), used by a server against its client. An idle timeout never expires,
-//! and a minimum speed for bodies does not apply. Only a limit on the time to the first body byte, or on the total
-//! time, ends the fetch.
+//! N5, Castillo A.1.3: like the Slowloris attack (2009), but by a server against its client. An idle timeout never
+//! expires, and a minimum speed for bodies does not apply. Only a limit on the time to the first body byte, or on the
+//! total time, ends the fetch.
 
 use std::io;
 use std::time::Duration;

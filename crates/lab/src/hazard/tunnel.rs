@@ -1,4 +1,4 @@
-//! A host name with IPv6 addresses only. Each is refused (`trespass.rs`) or embeds a refused IPv4 address.
+//! A host name with IPv6 addresses only. Each address is refused (`trespass.rs`), or contains a refused IPv4 address.
 //!
 //! The addresses are IPv4-mapped, IPv4-compatible (both RFC 4291, 2.5.5), NAT64 (RFC 6052), 6to4 (RFC 3056), loopback,
 //! link-local and unique local. A guard that checks only IPv4 addresses would accept them. `trespass.rs` counts

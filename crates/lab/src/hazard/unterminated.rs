@@ -1,7 +1,7 @@
 //! Attributes, strings, comments, scripts and tags without an end, and other faults of hand-written HTML.
 //!
-//! T1, Castillo A.4.1: mixed quotes, mixed empty tags, unbalanced tags, mixed case, unterminated strings.
-//! Each page has a link before the fault, `/before.html`, and one after it, `/after.html`.
+//! T1, Castillo A.4.1: mixed quotes, mixed empty tags, unbalanced tags, mixed case, unterminated strings. Each page has
+//! a link to `/before.html` before the fault, and a link to `/after.html` after the fault.
 
 use std::io;
 

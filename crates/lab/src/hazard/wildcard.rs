@@ -1,7 +1,7 @@
 //! Endless hosts: every name under `wildcard.lab` has the same address, and each page links to five new names.
 //!
-//! D6, Viuva Negra 4.1 and 5.4: DNS wildcards (RFC 4592). The crawler can detect them by queries for random names. A
-//! limit per host does not help, because every name is a new host.
+//! D6, Viuva Negra 4.1 and 5.4: DNS wildcards (RFC 4592). The crawler can detect a wildcard by queries for random
+//! names. A limit per host does not help, because every name is a new host.
 
 use std::fmt::Write as _;
 use std::io;
