@@ -23,7 +23,8 @@ pub struct AuditedFrontier {
 }
 
 impl AuditedFrontier {
-    /// Starts the audit of a new crawl. Its waits are added to `waits`, which has those of the earlier crawls.
+    /// Starts the audit of a new crawl. The waits of this crawl are added to `waits`, which has the waits of the
+    /// earlier crawls.
     pub fn new(inner: Embedded, waits: Arc<Mutex<WaitAudit>>) -> AuditedFrontier {
         lock(&waits).on_crawl_start();
         AuditedFrontier {

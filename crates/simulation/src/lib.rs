@@ -17,8 +17,8 @@
 //! robots.txt, retries, group commits and the frontier's files are production code.
 //!
 //! Invariants:
-//! - **The same plan and configuration give the same requests.** [`RequestAudit::request_hash`] covers the time, the
-//!   site and the path of every request, in order.
+//! - **The same plan and configuration give the same requests.** [`RequestAudit::request_hash`] is a hash of the time,
+//!   site and path of all requests, in the order of the requests.
 //! - **Memory does not grow with the number of requests.** The audits have a fixed size per site and keep no log.
 //! - **The audits are independent of the engine.** They use only data that a server or the frontier can observe.
 //!

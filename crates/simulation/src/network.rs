@@ -17,8 +17,8 @@ const LOOK_UP_TIME: Duration = Duration::from_millis(25);
 const CONNECT_TIME: Duration = Duration::from_millis(30);
 /// Delay of a server that does not respond. It exceeds every time limit of the crawler.
 const NO_RESPONSE: Duration = Duration::from_hours(24);
-/// Time is divided into periods of this length. A site that uses Retry-After sends it throughout about one period in
-/// ten, chosen at random.
+/// Time is divided into periods of this length. A site that uses Retry-After does so in about one period in ten, chosen
+/// at random. In such a period, every response has Retry-After.
 const RETRY_AFTER_PERIOD_MS: i64 = 6 * 3_600_000;
 
 /// A web generated from a plan, with an audit of the requests that its servers receive.

@@ -1,8 +1,8 @@
 //! Responses of the simulated servers, with status line and headers: robots.txt, pages and errors.
 //!
 //! A page links to the home page, to its children in the site's tree, to other pages of the site and to other sites.
-//! Four of five links stay within the site (Viuva Negra 4). Some words are on every page, the others are distributed by
-//! Zipf's law, so that the crawler does not classify the site as a trap (docs/decisions/0008-novelty.md).
+//! Four of five links stay within the site (Viuva Negra 4). Some words are on every page. All other words are
+//! distributed by Zipf's law, so that the crawler does not treat the site as a trap (docs/decisions/0008-novelty.md).
 
 use std::io::Write as _;
 
@@ -22,7 +22,7 @@ const EXTERNAL_LINKS: usize = 2;
 const COMMON_WORDS: u64 = 16;
 /// Number of the other words of a page.
 const WORDS: usize = 24;
-/// Number of bits of the largest number of a word.
+/// Words have numbers with at most this number of bits.
 const WORD_BITS: usize = 14;
 
 /// The response to a request for a path, which may be `/robots.txt`.
@@ -55,7 +55,7 @@ fn robots_txt(site: &SimulatedSite) -> Bytes {
     whole(site, "200 OK", "text/plain", "", &text)
 }
 
-/// The number of the page with this path. `None` if no page can have this path.
+/// The number of the page with this path. `None` if no page has a path of this form.
 fn page_number(path: &str) -> Option<u32> {
     if path == "/" {
         return Some(0);

@@ -2,7 +2,7 @@
 //!
 //! - Two requests to one site, or to one address, are at least a courtesy pause apart, counted from the end of the last
 //!   response.
-//! - A Crawl-delay is kept, up to `crawl.max_pause`. A request for robots.txt need only keep the courtesy pause,
+//! - A Crawl-delay is kept, up to `crawl.max_pause`. A request for robots.txt only has to keep the courtesy pause,
 //!   because the crawler reads the Crawl-delay from this file.
 //! - A site that sent Retry-After gets no request until the requested delay has passed.
 //! - A site has at most one request in progress.
@@ -17,12 +17,12 @@ use std::time::Duration;
 
 use crate::{SimulatedSite, WebPlan};
 
-/// A kill may lose the check-ins of the last ten seconds.
+/// When a crawl is killed, check-ins of the last ten seconds may be lost.
 const MAX_UNSAVED_MS: i64 = 10_000;
-/// Maximum number of violations that are stored. Further ones are only counted.
+/// Maximum number of violations that are stored. Further violations are only counted.
 const MAX_VIOLATIONS_KEPT: usize = 20;
 
-/// The delays that a response demands from the crawler.
+/// The delays that a response asks of the crawler.
 #[derive(Debug, Default)]
 pub(crate) struct RequestedDelays {
     is_robots_txt: bool,
@@ -116,11 +116,11 @@ pub struct RequestAudit {
     pub requests: u64,
     /// Number of connection attempts.
     pub connections: u64,
-    /// Hash over time, site and path of every request, in order.
+    /// Hash of the time, site and path of all requests, in the order of the requests.
     pub request_hash: u64,
     /// Number of violations of each rule.
     pub violation_counts: BTreeMap<&'static str, u64>,
-    /// The first violations. Later ones are only counted.
+    /// The first violations. Later violations are only counted.
     pub violations: Vec<CourtesyViolation>,
 }
 
@@ -146,7 +146,8 @@ impl RequestAudit {
         requested.count() as u32
     }
 
-    /// Records that the crawler was killed. This closes all its connections and may lose its last check-ins.
+    /// Records that the crawler was killed. A kill closes all connections of the crawler, and its last check-ins may be
+    /// lost.
     pub fn on_kill(&mut self, now: i64) {
         for site in &mut self.sites {
             site.has_request_in_progress = false;
@@ -221,8 +222,8 @@ impl RequestAudit {
         self.addresses[index] = now;
     }
 
-    /// Records a violation if a request came more than 1 ms too early. 1 ms is tolerated because times are rounded down
-    /// to whole milliseconds.
+    /// Records a violation if a request came more than 1 ms too early. A difference of 1 ms is tolerated, because times
+    /// are rounded down to whole milliseconds.
     fn check(&mut self, rule: &'static str, early_ms: i64, time: i64, site: u32) {
         if early_ms <= 1 {
             return;

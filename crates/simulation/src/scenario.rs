@@ -1,8 +1,8 @@
 //! A scenario: several crawls of one collection, one after the other. Each crawl is stopped or killed.
 //!
-//! Every crawl has its own runtime with a paused clock; the calendar continues from one crawl to the next. A kill drops
-//! the runtime: all tasks end at once, no site is checked in, and the frontier's files are not changed any more.
-//! Computation takes no simulated time; only timers do.
+//! Every crawl has its own runtime with a paused clock, but the calendar continues from one crawl to the next. A kill
+//! drops the runtime: all tasks end at once, no site is checked in, and the frontier's files are not changed any more.
+//! Only timers take simulated time. Computation takes none.
 
 use std::io;
 use std::path::Path;
@@ -96,8 +96,8 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// A scenario that crawls the whole web with one node and `sites` visits at a time. A crawl without due pages waits
-    /// up to a year until a page is due.
+    /// A scenario that crawls the whole web with one node and up to `sites` visits at a time. If no page is due, a
+    /// crawl waits up to a year until a page is due.
     pub fn new(
         plan: WebPlan,
         pause: Duration,
@@ -124,8 +124,8 @@ impl Scenario {
         }
     }
 
-    /// The longest duration of a visit while other sites wait: the quantum, plus the response in progress, plus the
-    /// wait for other sites at the same address.
+    /// The longest duration of a visit while other sites wait. It is the sum of the quantum, the response in progress,
+    /// and the wait for other sites at the same address.
     fn max_visit(&self) -> Duration {
         let crawl = &self.config.crawl;
         let address_queue = 2 * self.network.plan().sites_per_shared_address * crawl.pause;

@@ -32,7 +32,7 @@ pub(crate) enum OutageKind {
 pub struct SimulatedSite {
     /// From 0 to the plan's number of sites, exclusive.
     pub number: u32,
-    /// Number of pages, the home page included.
+    /// Number of pages, including the home page.
     pub pages: u32,
     /// The Crawl-delay of its robots.txt.
     pub crawl_delay: Option<Duration>,

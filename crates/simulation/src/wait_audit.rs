@@ -1,8 +1,10 @@
-//! Measures how long sites wait from their due time to their visit, and checks that no site starves (KLWF; F7).
+//! Measures how long sites wait between their due time and their visit, and checks that no site waits too long, or
+//! starves (KLWF; F7).
 //!
-//! Under KLWF (longest wait first) a due site waits only while all slots are taken, and only sites that were due
-//! earlier are visited before it. So its wait is at most (visits begun since its due time / slots + 1) × the longest
-//! visit. If the wait is longer than this bound, the site starved. The audit needs a fixed amount of memory.
+//! Under KLWF (longest wait first), a due site waits only while all slots (places for visits) are taken, and only sites
+//! that were due earlier are visited before it. So its wait has the bound (visits since its due time / slots + 1) × the
+//! longest visit. If the wait is longer than this bound, the site has starved. The audit needs a fixed amount of
+//! memory.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -11,11 +13,11 @@ use std::time::Duration;
 const BUCKETS_PER_DOUBLING: u32 = 4;
 /// Number of buckets. They are enough for waits of several years.
 const BUCKETS: usize = 41 * BUCKETS_PER_DOUBLING as usize;
-/// A check-out that passes over a site is not counted as unfair until the site has been due for this time. There are
-/// two reasons. The check-in of the site may not have been written yet. A check-out also examines a limited number of
-/// sites; if none of them has new links, the next check-out examines others.
+/// If a check-out passes over a site, this is counted as unfair only if the site was due for at least this time. There
+/// are two reasons. First, the check-in of the site may not have been written yet. Second, a check-out examines a
+/// limited number of sites. If none of them has new links, the next check-out examines other sites.
 const TOLERANCE_MS: i64 = 10_000;
-/// Resolution of the history of visits. Rounding can only lower the bound, so it hides no starved site.
+/// Resolution of the history of visits. Rounding can only lower the bound, so it does not hide a starved site.
 const HISTORY_STEP_MS: i64 = 10_000;
 /// Number of steps in the history of visits.
 const HISTORY_STEPS: usize = 1 << 15;
@@ -29,7 +31,7 @@ pub struct WaitAudit {
     pub count: u64,
     /// The longest wait.
     pub longest_ms: i64,
-    /// Number of sites that were checked out after a site that had waited less.
+    /// Number of sites that were checked out later than a site that was due later.
     pub overtaken: u64,
     /// Number of sites that were due but were not checked out, although a check-out had room for more sites.
     pub left_out: u64,
@@ -93,13 +95,13 @@ impl WaitAudit {
         }
     }
 
-    /// Whether no site was overtaken, left out or starved.
+    /// Whether no site was overtaken, was left out, or has starved.
     pub fn is_fair(&self) -> bool {
         (self.overtaken, self.left_out, self.starved) == (0, 0, 0)
     }
 
-    /// Records the start of a crawl. Earlier check-outs are ignored from now on, because sites whose check-in was lost
-    /// by a kill are due again.
+    /// Records the start of a crawl. From now on, earlier check-outs are ignored, because a site whose check-in was
+    /// lost by a kill is due again.
     pub(crate) fn on_crawl_start(&mut self) {
         self.last_full = FullCheckOut::default();
         self.last_room = RoomPeriod::default();
@@ -175,7 +177,8 @@ impl WaitAudit {
         self.longest_ms = self.longest_ms.max(ms);
     }
 
-    /// A quantile of the waits: the time that `share` of all waits did not exceed, rounded up to the end of a bucket.
+    /// A quantile of the waits: `share` of all waits were not longer than the result. It is rounded up to the end of a
+    /// bucket.
     pub fn quantile(&self, share: f64) -> Duration {
         let wanted = (self.count as f64 * share).ceil() as u64;
         let mut sum = 0;
@@ -188,7 +191,8 @@ impl WaitAudit {
         Duration::ZERO
     }
 
-    /// Points of the cumulative distribution: a wait in seconds, and the share of all waits that were not longer.
+    /// Points of the cumulative distribution. A point is a wait in seconds, and the share of all waits that were not
+    /// longer.
     pub fn distribution(&self) -> Vec<(f64, f64)> {
         let mut sum = 0;
         let mut points = Vec::new();

@@ -1,7 +1,7 @@
 //! Tests that memory and cost of a crawl do not grow with the size of the web or with time.
 //!
-//! The test counts Rust allocations, because the load of the machine does not change them. The database cache is not
-//! counted; its size is configured. The counters are those of the whole process, so this file has only one test.
+//! The test counts Rust allocations, because they do not depend on the load of the machine. The database cache is not
+//! counted, because its size is configured. The counters are for the whole process, so this file has only one test.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

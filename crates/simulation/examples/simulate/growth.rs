@@ -8,11 +8,11 @@ use crate::{SampleRow, sample_rows};
 /// Sizes of the webs, in sites.
 pub(crate) const SIZES: [u32; 3] = [10_000, 100_000, 1_000_000];
 
-/// Maximum ratio of the cost of a request to its cost in a web of a tenth of the size. The maximum is above 1 because
-/// processor time varies on a shared machine.
+/// Maximum ratio between the costs of a request in a web and in a web of a tenth of its size. The maximum is above 1,
+/// because processor time varies on a shared machine.
 const MAX_RATIO: f64 = 1.25;
 
-/// Fails if a request costs more than [`MAX_RATIO`] times as much as in the next smaller web.
+/// Returns an error if a request costs more than [`MAX_RATIO`] times as much as in the next smaller web.
 pub(crate) fn check(results: &Path) -> Result<(), Box<dyn Error>> {
     let mut last: Option<f64> = None;
     let mut grows = false;
@@ -46,8 +46,8 @@ fn cost(from: &SampleRow, to: &SampleRow) -> f64 {
     (to.cpu_seconds - from.cpu_seconds) * 1e6 / (to.requests - from.requests).max(1.0)
 }
 
-/// Points of the cost plot, one for each twentieth of the crawl: the number of requests so far, and the cost per
-/// request in this twentieth.
+/// Points of the cost plot, one for each twentieth of the crawl. A point is the number of requests so far, and the cost
+/// per request in its twentieth.
 pub(crate) fn costs(samples: &[SampleRow]) -> Vec<(f64, f64)> {
     let step = samples.last().map_or(1.0, |row| row.requests / 20.0);
     let mut points = Vec::new();

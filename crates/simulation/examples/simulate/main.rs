@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Every simulation fails if a request came too early or a site starved. It writes its samples to a tab-separated file
-//! in `--results`; `growth` and `plot` read these files.
+//! in `--results`. `growth` and `plot` read these files.
 
 mod growth;
 mod plots;
@@ -202,7 +202,7 @@ fn one_crawl(arguments: &Arguments) -> Vec<SimulatedCrawl> {
     }]
 }
 
-/// A month of crawls of different durations; every second one is killed.
+/// A month of crawls with different durations. Every second crawl is killed.
 fn month(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let mean = days(arguments.days) / arguments.crawls.max(1);
     let crawls = (0..arguments.crawls).map(|number| SimulatedCrawl {
@@ -239,8 +239,8 @@ fn steady(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     steady::check(&samples)
 }
 
-/// Writes about two thousand lines, which are enough for a plot. The samples are divided into groups. A line has the
-/// last sample of a group, with the highest memory of the group.
+/// Writes about two thousand lines, which are enough for a plot. The samples are divided into groups, one for each
+/// line. A line has the last sample of its group, but with the highest memory use in the group.
 fn save(path: &Path, samples: &[Sample]) -> Result<(), Box<dyn Error>> {
     let mut file = File::create(path)?;
     for samples in samples.chunks((samples.len() / 2000).max(1)) {

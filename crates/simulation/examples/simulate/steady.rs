@@ -1,8 +1,8 @@
-//! Checks that memory stays constant: no sample of resident memory after the warm-up may differ by more than 5% from
-//! the mean of all samples after the warm-up.
+//! Checks that memory stays constant. The mean of resident memory is taken over all samples after the warm-up. No
+//! sample after the warm-up may differ from this mean by more than 5%.
 //!
-//! The warm-up is the first two thirds of the samples. During the warm-up the database cache, the tables of the
-//! frontier, and the frontier's two alternating batches of a million links each are filled.
+//! The warm-up is the first two thirds of the samples. During this time, the database cache and the tables of the
+//! frontier fill. So do the two batches of a million links each, which the frontier uses in turn.
 
 use std::error::Error;
 use std::time::Duration;

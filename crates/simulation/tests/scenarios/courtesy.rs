@@ -31,8 +31,8 @@ fn crawls(durations: &[Duration]) -> Vec<SimulatedCrawl> {
     durations.iter().enumerate().map(crawl).collect()
 }
 
-/// A scenario with a restart every few minutes while most pages are fetched. Longer crawls follow, for the sites with
-/// an outage or Retry-After.
+/// A scenario with a restart every few minutes, during which most pages are fetched. Longer crawls follow for the sites
+/// with an outage or Retry-After.
 fn frequent_restarts(seed: u64) -> Scenario {
     let mut durations: Vec<Duration> = (0..12)
         .map(|number| MINUTE * [7, 2, 25, 11][number % 4] + MINUTE / (1 + number as u32))

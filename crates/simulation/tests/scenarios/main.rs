@@ -1,5 +1,5 @@
-//! Tests of whole crawls in simulated time. The crawls are small enough to run in `./test`; `bench/simulate` runs
-//! larger ones.
+//! Tests of whole crawls in simulated time. The crawls are small enough to run in `./test`. `bench/simulate` runs
+//! larger crawls.
 
 mod courtesy;
 mod fairness;
