@@ -2,6 +2,7 @@
 //! stored.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
@@ -61,7 +62,8 @@ pub(crate) struct CrawlResult {
     pub(crate) requests: Vec<LoggedRequest>,
     /// Requests to honest sites.
     pub(crate) honest: Vec<LoggedRequest>,
-    pub(crate) trespasses: usize,
+    /// The refused addresses to which there were connections.
+    pub(crate) trespasses: Vec<IpAddr>,
     pub(crate) violations: usize,
     /// DNS queries for the hostile site.
     pub(crate) queries: usize,
@@ -145,9 +147,9 @@ impl CrawlResult {
     }
 
     pub(crate) fn no_trespass(&self) -> Check {
-        let found = self.trespasses;
-        ensure(found == 0, || {
-            format!("{found} connections to refused addresses")
+        let found = &self.trespasses;
+        ensure(found.is_empty(), || {
+            format!("connections to refused addresses: {found:?}")
         })
     }
 
@@ -330,7 +332,7 @@ fn crawl_result(
     CrawlResult {
         requests,
         honest,
-        trespasses: lab.trespasses().len(),
+        trespasses: lab.trespasses().iter().map(|to| to.address).collect(),
         // Exchanges that the client aborted are not counted, because the server may learn of their end late or never.
         violations: lab
             .violations(PAUSE)
