@@ -114,8 +114,8 @@ impl CollectionReader {
     }
 
     /// The URL under which a page is stored, and everything that is known about the page. This URL is usually the
-    /// canonical form of the typed URL. If an earlier crawl had other URL rules, only the typed form may be stored.
-    /// Then this form is returned.
+    /// canonical form of the typed URL. If an earlier crawl had other URL rules, the page may be stored under the
+    /// typed URL instead. Then the typed URL is returned.
     pub(crate) fn stored_url(&self, text: &str) -> Result<(CanonUrl, Explanation), CommandError> {
         let url = self.url(text)?;
         let known = self.view.explain(&url)?;

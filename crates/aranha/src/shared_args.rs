@@ -13,7 +13,7 @@ const COLLECTION: &str =
     "Folder of the collection; the environment variable ARANHA_COLLECTION sets another default";
 /// Help text of `--frontier`.
 const FRONTIER: &str = "Frontier that several nodes share: postgres://USER@HOST/DATABASE?schema=NAME, or @FILE or $NAME to read \
-     this address from a file or an environment variable. The folder remembers it";
+     this address from a file or an environment variable. The folder of the collection stores it, so the flag is needed only once";
 /// Help text of `--collection` for commands that create the folder. It is set with [`clap::Command::mut_arg`].
 pub(crate) const CREATED_IF_MISSING: &str = "Folder of the collection; created if it does not exist. ARANHA_COLLECTION sets another default";
 

@@ -15,9 +15,9 @@ pub enum Hop {
     Link,
     /// `R`: a redirect: an HTTP status 3xx with a target, or a meta refresh.
     Redirect,
-    /// `E`: an embedded resource: a frame, an image, a style sheet, a script. The count is 1 ([`Hop::EMBED`]), unless
-    /// an embedded resource that is out of scope embeds this one. In that case the count is one higher than that of the
-    /// other resource.
+    /// `E`: an embedded resource: a frame, an image, a style sheet, a script. The count is 1 ([`Hop::EMBED`]). If
+    /// the page with this link is itself an embedded resource that is out of scope, the count is one higher than that of
+    /// this page.
     Embed(EmbedCount),
     /// `R`: the target of a redirect of an embedded resource. It has the count of the resource that redirected to
     /// it. If that resource was itself the target of a redirect, the count is one higher.

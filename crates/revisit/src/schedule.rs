@@ -127,8 +127,8 @@ impl Schedule {
         history.visits == 0 || self.round(at) >= last.saturating_add(rounds)
     }
 
-    /// Whether the interval since the last visit would be longer than the longest interval if the page were visited in
-    /// the next round.
+    /// Whether the page is overdue. It is overdue if a visit in the next round would come more than the longest permitted
+    /// interval after the last visit.
     pub(crate) fn is_overdue(&self, history: &History, pace: Pace, at: i64) -> bool {
         let last = self.round(i64::from(history.last_visit) * 1000);
         let rounds = self.in_rounds(self.longest(pace));

@@ -4,8 +4,8 @@
 //! are percent-encoded, and the hexadecimal digits are upper case. A `*` or `$` in the path becomes `%2A` or `%24`. In
 //! a pattern, plain `*` and `$` are wildcards, and `%2A` and `%24` stand for the characters themselves.
 //!
-//! `*` is matched greedily from left to right without backtracking. Only the leftmost match of each literal is tried,
-//! because it leaves the most text for the literals after it. Matching is therefore linear for any number of wildcards.
+//! The literals between the wildcards are searched from left to right, without backtracking. Only the leftmost match of
+//! each literal is tried, because it leaves the most text for the literals after it. Matching is therefore linear for any number of wildcards.
 
 use std::borrow::Cow;
 

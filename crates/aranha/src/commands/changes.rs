@@ -105,7 +105,7 @@ struct Page {
     content: Option<PageRecord>,
     /// The content at the given time; `None` if the page was gone or unknown at that time.
     before: Option<PageRecord>,
-    /// Whether `before` is final, so that older records are ignored.
+    /// Whether `before` is final. If so, older records are ignored.
     is_compared: bool,
     /// Whether an old record (up to the given time) is a 304 response. Such a response confirms content that was
     /// fetched earlier.

@@ -36,7 +36,7 @@ was current at that time. The exit status is 5 if the page has only one version,
 pub(crate) struct Arguments {
     #[command(flatten)]
     page: PageArgs,
-    /// The older version [default: the newest one before --to with a different text]
+    /// The older version [default: the newest one before --to whose text differs]
     #[arg(long, value_name = "WHEN")]
     from: Option<PointInTime>,
     /// The newer version [default: the newest]

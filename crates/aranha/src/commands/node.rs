@@ -16,7 +16,7 @@ use crate::shared_args::{CREATED_IF_MISSING, CollectionArg};
 const EXAMPLES: &str = "\
 Examples:
   aranha node --frontier postgres://crawl@db.example.org/national -c /scratch/node7
-  aranha node -c /scratch/node7                 again: the folder remembers its frontier
+  aranha node -c /scratch/node7                 start again; the folder stores the address
   aranha node -c /scratch/node7 --idle-exit     end when the crawl has nothing left to do
   aranha node -c /scratch/node7 --set frontier.node=node7 --sites 5000
 

@@ -53,7 +53,7 @@ pub(crate) struct Add {
     /// Fetch the URLs as soon as possible, even if they were fetched before; also works during a crawl
     #[arg(long)]
     now: bool,
-    /// Maximum link depth of the pages of these sites (none = no limit, default = that of the crawl)
+    /// Maximum link depth of the pages of these sites (`none`: no limit; `default`: that of the crawl)
     #[arg(long, value_name = "N", value_parser = seed_settings::parse_depth)]
     depth: Option<Change<u16>>,
     /// Time from the first visit of a page of these sites to its second; `default` removes this setting

@@ -16,8 +16,9 @@ Examples:
   aranha ship -c national
   aranha ship -c old-crawl --volumes s3://archive/old-crawl
 
-The keys of the store come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or from the profile in ~/.aws; its address \
-from AWS_ENDPOINT_URL if it is not Amazon's. A crawl uploads its volumes itself; this command uploads those that were left.";
+The keys of the store come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or from the profile in ~/.aws. If the \
+store is not Amazon's, AWS_ENDPOINT_URL must have its address. A crawl uploads its volumes itself. This command uploads \
+volumes that a crawl could not upload.";
 
 /// Upload the volumes that wait for an object store (S3)
 #[derive(Args, Debug)]

@@ -20,7 +20,7 @@ Examples:
   aranha unlock node7 --force -c lead    its machine is gone for certain
 
 A node that gives no sign of life for `frontier.node_timeout` (1 minute by default) loses its sites anyway; this command takes them away at once. The sites \
-are visited again after the longest courtesy pause (1 minute by default), because the node may just have sent requests.";
+are visited again after the longest courtesy pause (1 minute by default), because the node may have sent requests a moment ago.";
 
 /// Release all sites of a dead node, or a single site
 #[derive(Args, Debug)]

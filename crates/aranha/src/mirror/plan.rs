@@ -92,8 +92,8 @@ enum PageState {
 }
 
 impl MirrorPlan {
-    /// Plans the mirror of one site or of all sites. Each page has the version at the time `at` (milliseconds since
-    /// 1970).
+    /// Plans the mirror of one site or of all sites. Each page is taken in its version at the time `at`
+    /// (milliseconds since 1970).
     pub(crate) fn make(
         collection: &CollectionReader,
         site: Option<&str>,

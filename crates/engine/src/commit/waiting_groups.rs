@@ -38,7 +38,7 @@ pub(crate) struct WaitingGroups {
 }
 
 impl WaitingGroups {
-    /// `newest`: the number of the newest group of earlier processes of this collection.
+    /// `newest`: the number of the newest group that an earlier process of this collection wrote.
     pub(crate) fn new(
         spool: Spool,
         fence: Arc<Fence>,

@@ -35,8 +35,8 @@ impl fmt::Display for TrapReason {
     }
 }
 
-/// The reason to block the site, if the number of its fetched pages has reached the threshold `urls` and
-/// `thresholds.block` is set.
+/// The reason to block the site, if the number of its fetched pages has reached the threshold `urls`,
+/// provided that `thresholds.block` is set.
 pub(crate) fn page_threshold(counters: &Counters, thresholds: &Thresholds) -> Option<TrapReason> {
     let limit = thresholds.urls.filter(|_| thresholds.block)?;
     (counters.fetched >= limit).then_some(TrapReason::Pages(limit))

@@ -231,7 +231,8 @@ impl VisitedSite {
         self.changed = true;
     }
 
-    /// Marks the soft 404 probe as not sent, because it had to wait for the page limit.
+    /// Marks the soft 404 probe as not sent, so that it is sent later. The page limit was reached, or the request could
+    /// not be sent or was broken off.
     pub(super) fn postpone_probe(&mut self) {
         self.facts.absent = None;
     }

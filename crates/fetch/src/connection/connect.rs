@@ -37,8 +37,8 @@ use crate::{
     transport::{SimulatedStream, Transport},
 };
 
-/// A connection for requests. Its other end is a server, which is reached directly or through a proxy, or a proxy that
-/// reads whole URLs.
+/// A connection for requests. Its other end is either a server (reached directly or through a tunnel of a proxy) or a
+/// proxy that takes requests with whole URLs.
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) stream: Stream,

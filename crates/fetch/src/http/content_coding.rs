@@ -179,7 +179,7 @@ impl BufRead for CountedInput<'_> {
 struct Inflater<'a> {
     input: CountedInput<'a>,
     state: flate2::Decompress,
-    /// Whether the data ended or have a fault.
+    /// Whether the end of the data or a fault in them was reached.
     ended: bool,
     /// The error that the next read returns.
     error: Option<io::Error>,

@@ -86,8 +86,8 @@ pub(crate) struct ExchangeLimits<'a> {
 #[derive(Debug)]
 pub(crate) struct ExchangeResult {
     pub(crate) result: Result<ReceivedResponse, Failure>,
-    /// The bytes received, up to the end of the response. If the body is [spooled](ReceivedResponse::spooled), only
-    /// their first part.
+    /// The bytes received, up to the end of the response. If the body is received into a file
+    /// ([`ReceivedResponse::spooled`]), this is only the first part.
     pub(crate) response: Bytes,
     pub(crate) first_byte: Duration,
     /// Whether the connection can serve another request.

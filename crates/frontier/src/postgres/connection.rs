@@ -48,7 +48,7 @@ fn session_settings(schema: &str) -> String {
 
 /// A connection, with the runtime that drives it.
 pub(super) struct Connection {
-    /// `None` only while the connection is dropped.
+    /// `None` only while this value is being dropped.
     runtime: Option<Runtime>,
     address: Address,
     client: RefCell<Option<Client>>,

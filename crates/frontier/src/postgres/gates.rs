@@ -191,7 +191,7 @@ impl Postgres {
 }
 
 impl PostgresTables {
-    /// The gate of a site that was locked by this transaction.
+    /// The gate of a site. This transaction must have locked the row of the site.
     pub(super) fn gate(&self, site: i64) -> Option<IpAddr> {
         let unit = self.unit.borrow();
         unit.sites.get(&site).and_then(|state| state.gate)

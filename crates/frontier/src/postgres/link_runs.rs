@@ -128,7 +128,7 @@ impl PostgresTables {
 }
 
 impl PostgresTables {
-    /// The next blocks of a run that begin with links to a site, after block `last`.
+    /// The blocks of `run` after block `last` that begin with links to `site`.
     fn more_links(
         &self,
         site: i64,

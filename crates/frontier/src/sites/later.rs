@@ -29,8 +29,8 @@ pub(crate) fn read_later(text: &[u8], fixed: &[u8]) -> Option<Vec<(i64, Pending)
 /// Why a page waits. The discriminants are the values of the column `again`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum WaitKind {
-    /// The page waits for a retry. If a fully trusted claim (weight 1.0) makes a revisit due now, and now is after the
-    /// horizon, the revisit is also stored as `Retry`. As a `Revisit` it would wait for the next crawl.
+    /// The page waits for a retry. A revisit is stored as `Retry` instead of `Revisit` if a fully trusted claim (weight
+    /// 1.0) made it due after the horizon, because a `Revisit` would wait for the next crawl.
     Retry = 0,
     /// The page waits for a revisit.
     Revisit = 1,

@@ -190,7 +190,7 @@ fn lenient_chunk_size(bytes: &[u8]) -> Option<(usize, usize)> {
     Some((size, end + 1))
 }
 
-/// Whether the fetch that stored this body parsed its beginning as a chunk.
+/// Whether the fetcher took the beginning of this body for a chunk when it received the body.
 pub(crate) fn was_chunked(body: &[u8]) -> bool {
     begins_like_a_chunk(body) || lenient_chunk_size(body).is_some()
 }

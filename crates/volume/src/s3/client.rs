@@ -23,7 +23,7 @@ const REQUEST_TIMEOUT: Duration = Duration::from_mins(5);
 const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 /// Delays before the first and the second repetition of a request.
 const RETRY_DELAYS: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(1)];
-/// After a failure, readers that do not need the store send it no requests for this time.
+/// Time after a failure in which readers that can do without the store send no requests to it.
 const AWAY_FOR: Duration = Duration::from_secs(30);
 /// Maximum length of a list or an error message.
 const MAX_TEXT: u64 = 8 << 20;
