@@ -50,7 +50,7 @@ pub(crate) struct Settings {
     #[arg(long, value_name = "SECTION.KEY=VALUE")]
     set: Vec<String>,
 
-    /// Which links to follow: page (none), prefix (in the directory of a seed), host, domain, any [default: host]
+    /// Which links to follow: page (no links), prefix (links into the directory of a seed), host, domain, any [default: host]
     #[arg(long, value_name = "REACH", value_parser = ["page", "prefix", "host", "domain", "any"], help_heading = "What to crawl")]
     scope: Option<String>,
     /// Also crawl everything under this top-level domain (repeatable)

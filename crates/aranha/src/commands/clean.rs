@@ -26,12 +26,12 @@ const EXAMPLES: &str = "\
 Examples:
   aranha clean -c example               list the stored responses without a record
   aranha clean --adopt -c example       add the responses of unknown pages to the frontier
-  aranha clean -c /scratch/node7        also releases the sites of dead nodes
+  aranha clean -c /scratch/node7        in a crawl of several machines: also releases the sites of dead nodes
 
 Orphans go to stdout, one per line: URL, volume and offset, and what becomes of the page. No crawl may be running in the folder. \
 In a crawl of several machines, run this command in the folder of each node.";
 
-/// Release the sites of dead nodes, and list stored responses that the frontier does not know
+/// List stored responses that the frontier does not know, and release the sites of dead nodes
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {

@@ -24,8 +24,8 @@ pub(crate) struct PageResponse {
     pub(crate) media_type: String,
     /// Bytes of the decoded body.
     pub(crate) size: u64,
-    /// SHA-1 of the body. For a 304 it is the digest of the stored version. In all other cases it is `None`, because
-    /// the archive computes the digest.
+    /// For a 304, the SHA-1 of the stored version. `None` for all other responses, because the archive computes the
+    /// digest of a new body.
     pub(crate) digest: Option<[u8; 20]>,
     /// Hash of the text; 0 if there is no text.
     pub(crate) text_digest: u64,

@@ -66,9 +66,9 @@ const LINKED_PAGES_WITHOUT_BACK_LINK: u32 = 2;
 const MIN_TEXT: usize = 64;
 /// Pages with fewer links are ignored by the check for links back.
 const MIN_LINKS: u32 = 3;
-/// A site is a trap if fewer than one page in this number has a link to a known page.
+/// A site is a trap if less than 1/8 of its pages have a link to a known page. The constant is the divisor.
 const BACK_LINK_SHARE: u32 = 8;
-/// A site is doubted if fewer than one page in this number has a link to a known page.
+/// A site is doubted if less than 1/16 of its pages have a link to a known page. The constant is the divisor.
 const DOUBTED_BACK_LINK_SHARE: u32 = 16;
 /// Maximum number of words that are read from one page.
 const MAX_PAGE_WORDS: usize = 4096;

@@ -160,8 +160,8 @@ impl BufferPool {
         (buffers[index].capacity() <= max_capacity).then(|| buffers.remove(index))
     }
 
-    /// Adds a buffer. If the pool becomes too large, frees the buffers that the fewest responses can use. These are the
-    /// smallest in the pool of large buffers, and the largest in the pool of medium buffers.
+    /// Adds a buffer. If the pool becomes too large, frees the buffers that the fewest responses can use. In the
+    /// pool of large buffers these are the smallest ones, in the pool of medium buffers the largest ones.
     fn put(&self, mut buffer: Vec<u8>) {
         if buffer.capacity() > MAX_POOLED {
             return;

@@ -23,9 +23,9 @@ use crate::{FetchRequest, Options, Resolved};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ProxyLookups {
-    /// aranha looks up names for `http://` proxies, if a name server answers. If no address is found, the request is
-    /// sent all the same. aranha never looks up names for `socks5h://` proxies, because people use them to keep names
-    /// away from the local name servers.
+    /// With an `http://` proxy, aranha also looks up the host of each URL, if a name server answers. If no address is
+    /// found, the request is sent all the same. With a `socks5h://` proxy, aranha never looks up the host, because
+    /// people use such proxies to keep names away from the local name servers.
     #[default]
     Auto,
     /// aranha always looks up the names. If no allowed address is found, the request is not sent.

@@ -35,8 +35,8 @@ pub(crate) struct Sqlite {
     pub(super) path: PathBuf,
     /// Name of this node.
     node: String,
-    /// Keys of the problem sites. Most sites have no problem, so the end of a visit usually needs no statement on the
-    /// table.
+    /// Keys of the problem sites. They are in memory so that the end of a visit runs a statement on the table only if the
+    /// site of the visit is one of them.
     problem_keys: RefCell<HashSet<i64>>,
 }
 

@@ -1,7 +1,7 @@
 //! Links to other sites on their way to the inboxes of those sites, independent of the storage engine.
 //!
-//! [`gather`] encodes links as they are sent. [`link_block`] encodes links that are sorted by site, as they are stored
-//! in link runs.
+//! [`gather`] is the encoding of gathered links, in memory and in the journal. [`link_block`] is the encoding of links in
+//! link runs, where they are sorted by site.
 
 pub(crate) mod consumed;
 pub(crate) mod gather;

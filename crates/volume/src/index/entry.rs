@@ -139,7 +139,8 @@ impl IndexEntry {
     }
 }
 
-/// Digest and form under which later duplicates may refer to a stored response. The rule for new exchanges is in
+/// The payload digest and its form (plain or chunked), with which later duplicates can refer to this response. `None` if
+/// they must not refer to it. The rule for new exchanges is in
 /// [`crate::record::payload`]. This function may be stricter than the rule for new exchanges. The only effect is that a
 /// payload is stored a second time.
 fn original(record: &WarcRecord, digest: Digest) -> Option<(Digest, PayloadForm)> {
