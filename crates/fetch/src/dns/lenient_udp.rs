@@ -20,10 +20,12 @@ use hickory_resolver::{
 use tokio::{io::ReadBuf, net::UdpSocket};
 use tracing::debug;
 
+use super::lenient_tcp::{Connection, LenientTcp};
+
 /// Position of the record counts in a message: questions, answers, authorities and additional records, two bytes each.
 const COUNTS: usize = 4;
 
-/// Tokio, with [`LenientUdpSocket`] instead of tokio's socket.
+/// Tokio, with [`LenientUdpSocket`] and [`LenientTcp`] instead of tokio's sockets.
 #[derive(Clone, Default)]
 pub(super) struct LenientRuntime(TokioRuntimeProvider);
 
@@ -31,7 +33,7 @@ impl RuntimeProvider for LenientRuntime {
     type Handle = TokioHandle;
     type Timer = TokioTime;
     type Udp = LenientUdpSocket;
-    type Tcp = <TokioRuntimeProvider as RuntimeProvider>::Tcp;
+    type Tcp = LenientTcp<Connection>;
 
     fn create_handle(&self) -> Self::Handle {
         self.0.create_handle()
@@ -43,7 +45,8 @@ impl RuntimeProvider for LenientRuntime {
         bind: Option<SocketAddr>,
         timeout: Option<Duration>,
     ) -> Pin<Box<dyn Send + Future<Output = io::Result<Self::Tcp>>>> {
-        self.0.connect_tcp(server, bind, timeout)
+        let connection = self.0.connect_tcp(server, bind, timeout);
+        Box::pin(async move { connection.await.map(LenientTcp::new) })
     }
 
     fn bind_udp(

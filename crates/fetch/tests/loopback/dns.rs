@@ -12,7 +12,11 @@ use hickory_proto::{
     op::{Message, ResponseCode},
     rr::{Name, RData, Record, RecordType, rdata},
 };
-use tokio::{net::UdpSocket, time::Instant};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, UdpSocket},
+    time::Instant,
+};
 
 /// The delay of answers for `slow.example`.
 const SLOW_ANSWER: Duration = Duration::from_secs(4);
@@ -50,9 +54,7 @@ pub(crate) async fn start_at(address: SocketAddr) -> (SocketAddr, Arc<Mutex<Vec<
                     }
                     let mut bytes = answer.to_vec().unwrap();
                     if query.name().to_string() == "malformed.example." {
-                        // A third answer: an A record with three bytes instead of four.
-                        bytes[7] += 1;
-                        bytes.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 3, 1, 2, 3]);
+                        add_malformed_answer(&mut bytes);
                     }
                     socket.send_to(&bytes, from).await.unwrap();
                 });
@@ -60,6 +62,46 @@ pub(crate) async fn start_at(address: SocketAddr) -> (SocketAddr, Arc<Mutex<Vec<
         }
     });
     (address, received)
+}
+
+/// Adds an A record with three bytes instead of four.
+fn add_malformed_answer(message: &mut Vec<u8>) {
+    message[7] += 1;
+    message.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 3, 1, 2, 3]);
+}
+
+/// Starts a name server that sends its answers over TCP only. Over UDP it says that they are too long.
+async fn start_tcp() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let socket = UdpSocket::bind(address).await.unwrap();
+    tokio::spawn(async move {
+        let mut buffer = [0; 2048];
+        while let Ok((length, from)) = socket.recv_from(&mut buffer).await {
+            let question = Message::from_vec(&buffer[..length]).unwrap();
+            let mut answer = Message::response(question.metadata.id, question.metadata.op_code);
+            answer.add_query(question.queries[0].clone());
+            answer.metadata.truncation = true;
+            let bytes = answer.to_vec().unwrap();
+            socket.send_to(&bytes, from).await.unwrap();
+        }
+    });
+    tokio::spawn(async move {
+        while let Ok((mut connection, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                while let Ok(length) = connection.read_u16().await {
+                    let mut bytes = vec![0; length.into()];
+                    connection.read_exact(&mut bytes).await.unwrap();
+                    let question = Message::from_vec(&bytes).unwrap();
+                    let mut bytes = answer(&question).unwrap().to_vec().unwrap();
+                    add_malformed_answer(&mut bytes);
+                    connection.write_u16(bytes.len() as u16).await.unwrap();
+                    connection.write_all(&bytes).await.unwrap();
+                }
+            });
+        }
+    });
+    address
 }
 
 /// The answer to a query; `None` if the server does not answer.
@@ -147,10 +189,11 @@ async fn outcomes_of_a_lookup() {
 /// The addresses before a malformed record are used (Castillo A.2.3).
 #[tokio::test]
 async fn addresses_before_a_malformed_record_are_used() {
-    let (server, _) = start().await;
-    let resolved = fetcher(with(&[server])).resolve("malformed.example").await;
     let addresses: Vec<IpAddr> = vec!["127.0.0.1".parse().unwrap(), "127.0.0.2".parse().unwrap()];
-    assert_eq!(resolved.unwrap().addresses, addresses);
+    for server in [start().await.0, start_tcp().await] {
+        let resolved = fetcher(with(&[server])).resolve("malformed.example").await;
+        assert_eq!(resolved.unwrap().addresses, addresses);
+    }
 }
 
 /// The first packet of each query is lost. The only server is asked again within `dns_timeout`.
@@ -164,8 +207,8 @@ async fn a_lost_packet_is_sent_again() {
     assert!(fetcher(options).resolve("lossy.example").await.is_ok());
     assert_eq!(queries.lock().unwrap().len(), 4, "A and AAAA, twice");
 }
-/// The name and eleven aliases are queried, each for A and for AAAA records.
 
+/// The name and eleven aliases are queried, each for A and for AAAA records.
 #[tokio::test]
 async fn a_circular_alias_chain_is_abandoned() {
     let (server, received) = start().await;
