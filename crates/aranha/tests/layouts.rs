@@ -69,7 +69,9 @@ fn a_collection_of_layout_4_opens() {
         .map(|site| {
             let url = canon.canon(&format!("http://{site}/")).expect("a URL");
             let facts = view.explain(&url).expect("explains").facts;
-            let blocked = facts.and_then(|facts| facts.blocked).expect("blocked");
+            let blocked = facts
+                .and_then(|facts| facts.blocked.clone())
+                .expect("blocked");
             (blocked.by == BlockedBy::User, blocked.reason)
         })
         .collect();

@@ -68,8 +68,8 @@ pub trait FrontierReader {
     /// The totals of the crawl.
     fn status(&self, now: i64) -> Result<FrontierStatus, FrontierError>;
 
-    /// Everything known about one URL.
-    fn explain(&self, url: &CanonUrl) -> Result<Explanation, FrontierError>;
+    /// Everything known about each of these URLs. The pages of a site are read once, however many of the URLs are on it.
+    fn explain_all(&self, urls: &[CanonUrl]) -> Result<Vec<Explanation>, FrontierError>;
 
     /// Sites whose last visit was ended by a fault of the crawler, the latest fault first.
     fn problem_sites(&self) -> Result<Vec<ProblemSite>, FrontierError>;
@@ -178,9 +178,15 @@ impl View {
         self.reader.status(now)
     }
 
-    /// See [`FrontierReader::explain`].
+    /// Everything known about one URL.
     pub fn explain(&self, url: &CanonUrl) -> Result<Explanation, FrontierError> {
-        self.reader.explain(url)
+        let found = self.explain_all(std::slice::from_ref(url))?;
+        Ok(found.into_iter().next().unwrap_or_default())
+    }
+
+    /// See [`FrontierReader::explain_all`].
+    pub fn explain_all(&self, urls: &[CanonUrl]) -> Result<Vec<Explanation>, FrontierError> {
+        self.reader.explain_all(urls)
     }
 
     /// See [`FrontierReader::problem_sites`].

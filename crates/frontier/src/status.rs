@@ -1,5 +1,7 @@
 //! Totals of the crawl, and everything that the frontier knows about one URL.
 
+use std::sync::Arc;
+
 use aranha_url::SiteKey;
 use serde::Serialize;
 
@@ -160,7 +162,7 @@ pub struct Explanation {
     /// The site, if it is known.
     pub site: Option<SiteEntry>,
     /// Facts of the site.
-    pub facts: Option<SiteFacts>,
+    pub facts: Option<Arc<SiteFacts>>,
     /// The lease on the site, if there is one.
     pub lease: Option<LeaseEntry>,
     /// Whether the page was admitted.

@@ -23,6 +23,9 @@ Columns, separated by tabs: HTTP status or error of the last fetch (or \"not fet
 fetch, URL, remark (the target of a redirect, or the reason why the seed was not fetched), settings for the seeds of \
 the site (such as depth=2 every=7d).";
 
+/// Number of seeds that are looked up together. Seeds of one site share one look-up.
+const BATCH: usize = 10_000;
+
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -35,15 +38,16 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     let collection = CollectionReader::open(&arguments.collection)?;
     let mut output = Output::new();
-    for seed in collection.view.seeds()? {
-        let Ok(url) = collection.canon.canon(&seed) else {
-            continue;
-        };
-        let known = collection.view.explain(&url)?;
-        if arguments.output.json {
-            output.json(&json(url.as_str(), &known))?;
-        } else {
-            output.line(line(url.as_str(), &known))?;
+    for seeds in collection.view.seeds()?.chunks(BATCH) {
+        let urls = seeds.iter().map(|seed| collection.canon.canon(seed));
+        let urls: Vec<_> = urls.filter_map(Result::ok).collect();
+        let found = collection.view.explain_all(&urls)?;
+        for (url, known) in urls.iter().zip(&found) {
+            if arguments.output.json {
+                output.json(&json(url.as_str(), known))?;
+            } else {
+                output.line(line(url.as_str(), known))?;
+            }
         }
     }
     output.finish()?;

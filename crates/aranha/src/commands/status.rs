@@ -197,7 +197,7 @@ fn print_blocked_sites(
     for site in sites {
         let url = collection.url(&format!("https://{}/", site.site))?;
         let known = view.explain(&url)?;
-        let blocked = known.facts.and_then(|facts| facts.blocked);
+        let blocked = known.facts.and_then(|facts| facts.blocked.clone());
         let blocked = blocked.unwrap_or_else(|| Blocked::as_trap("blocked"));
         let pages = site.queued + site.retry;
         if json {

@@ -127,7 +127,7 @@ impl Exported<'_> {
             });
         }
         if known.waiting.is_some() || known.inbox {
-            let robots = known.facts.and_then(|facts| facts.robots);
+            let robots = known.facts.and_then(|facts| facts.robots.clone());
             return Ok(match robots.filter(denies_all) {
                 Some(file) => format!("queued: robots.txt is {}", unreachable(&file)),
                 None => "queued, not fetched yet".to_owned(),

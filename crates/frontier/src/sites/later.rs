@@ -393,24 +393,23 @@ impl<T: Tables> Store<T> {
         Ok(())
     }
 
-    /// Find a page in this table. Returns its kind of wait, its due time, and the page. Reads all blocks of the site.
-    pub(crate) fn later_find(
+    /// Call `visit` for every page of the site that waits, with its kind of wait and its due time.
+    pub(crate) fn later_walk(
         &self,
         site: &SiteRow,
-        key: PathKey,
-    ) -> Result<Option<(Waiting, Pending)>, StoreError> {
+        mut visit: impl FnMut(Waiting, &Pending),
+    ) -> Result<(), StoreError> {
         for kind in WaitKind::ALL {
             for id in self.tables.later_ids(site.key, kind)? {
-                let pages = self.later_block(site.key, id)?;
-                if let Some((due, page)) = pages.into_iter().find(|(_, page)| page.key == key) {
+                for (due, page) in self.later_block(site.key, id)? {
                     let waiting = match kind {
                         WaitKind::Retry => Waiting::Retry(due),
                         WaitKind::Revisit => Waiting::Revisit(due),
                     };
-                    return Ok(Some((waiting, page)));
+                    visit(waiting, &page);
                 }
             }
         }
-        Ok(None)
+        Ok(())
     }
 }

@@ -67,11 +67,11 @@ impl<T: Tables> FrontierReader for StoreReader<T> {
         Ok(status)
     }
 
-    fn explain(&self, url: &CanonUrl) -> Result<Explanation, FrontierError> {
-        let mut found = self.read(|store| store.explain(url))?;
-        if self.leases_are_abandoned {
-            found.lease = None;
-            if let Some(site) = &mut found.site
+    fn explain_all(&self, urls: &[CanonUrl]) -> Result<Vec<Explanation>, FrontierError> {
+        let mut found = self.read(|store| store.explain_all(urls))?;
+        for explanation in found.iter_mut().filter(|_| self.leases_are_abandoned) {
+            explanation.lease = None;
+            if let Some(site) = &mut explanation.site
                 && site.state == SiteState::Leased
             {
                 site.state = SiteState::Waiting;

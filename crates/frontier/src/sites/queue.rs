@@ -93,20 +93,6 @@ impl<T: Tables> Store<T> {
         Ok((id, pages))
     }
 
-    /// The page in the queue with this key. Reads the queue.
-    pub(crate) fn queue_find(
-        &self,
-        site: &SiteRow,
-        key: PathKey,
-    ) -> Result<Option<Pending>, StoreError> {
-        let mut found = None;
-        self.queue_walk(site, |pages| {
-            found = pages.iter().find(|page| page.key == key).cloned();
-            found.is_none()
-        })?;
-        Ok(found)
-    }
-
     /// The keys of all pages in the queue.
     pub(crate) fn queue_keys(&self, site: &SiteRow) -> Result<HashSet<PathKey>, StoreError> {
         let mut keys = HashSet::new();

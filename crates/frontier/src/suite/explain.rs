@@ -42,3 +42,38 @@ pub(crate) fn explain_finds_a_page_wherever_it_waits(factory: &impl EngineFactor
         .expect("explains");
     assert_eq!(nothing, Explanation::default());
 }
+
+/// URLs that are explained together have the same explanations as one by one, in the order of the URLs.
+pub(crate) fn urls_are_explained_together(factory: &impl EngineFactory) {
+    let mut frontier = factory.open(small());
+    frontier
+        .seed(0, &[seed("https://a.example/")])
+        .expect("seeds");
+    let lease = one(&mut frontier, 0);
+    let mut entry = finish(&lease, 1);
+    entry.overflow = (0..9).map(|number| page(&format!("/{number}"))).collect();
+    entry.keys = entry.overflow.iter().map(|page| page.key).collect();
+    entry.later = vec![(50, page("/later"))];
+    entry.keys.push(PathKey::of("/later"));
+    entry.then = Then::Keep { want: 0 };
+    accept(&mut frontier, 2, entry);
+    frontier
+        .seed(3, &[seed("https://b.example/")])
+        .expect("seeds");
+    let paths = [
+        "https://a.example/7",
+        "https://b.example/",
+        "https://a.example/later",
+        "https://a.example/none",
+    ];
+    let urls: Vec<_> = paths.iter().map(|text| url(text)).collect();
+    let view = factory.view();
+    let together = view.explain_all(&urls).expect("explains");
+    let single = urls.iter().map(|url| view.explain(url).expect("explains"));
+    assert_eq!(together, single.collect::<Vec<_>>());
+    let waiting: Vec<_> = together.iter().map(|found| found.waiting).collect();
+    assert_eq!(waiting[0], Some(Waiting::Queue));
+    assert_eq!(waiting[2..], [Some(Waiting::Retry(50)), None]);
+    let seeds: Vec<_> = together.iter().map(|found| found.seed).collect();
+    assert_eq!(seeds, [false, true, false, false]);
+}

@@ -171,6 +171,7 @@ macro_rules! suite {
             claims::a_claim_brings_a_visit_forward,
             claims::a_claim_of_full_weight_makes_the_page_due,
             explain::explain_finds_a_page_wherever_it_waits,
+            explain::urls_are_explained_together,
             inbox::links_reach_their_site_once,
             inbox::the_domains_of_links_are_counted,
             inbox::a_site_with_only_known_links_is_not_leased,
