@@ -12,6 +12,10 @@ use aranha_url::{BlacklistError, CanonUrl, Judgement, PageKey, Scope, ScopeRule}
 use crate::blocking::blacklist_watch::{BlacklistWatch, BlacklistWatchError};
 use crate::links::link_depth;
 
+/// Maximum link depth at which the target of a seed's redirects becomes a seed: after five redirects, because the first one
+/// does not add to the depth.
+const MAX_SEED_DEPTH: u16 = 4;
+
 /// The scope, and the black list file whose entries are added to it.
 #[derive(Debug)]
 pub(crate) struct SharedScope {
@@ -69,13 +73,15 @@ impl SharedScope {
     }
 
     /// Decides whether a redirect of the page `from` is followed. Returns the hop of `target` (`None` if the redirect
-    /// is not followed) and the seed that the redirect adds, if any. If a seed redirects out of scope, the target
-    /// becomes a seed, because the user may know only the old address of a site. If `from` is a requisite (a file that
-    /// a page loads), `target` is also a requisite.
+    /// is not followed) and the seed that the redirect adds, if any. If a seed redirects out of scope, also by several
+    /// redirects, the target becomes a seed, because the user may know only the old address of a site. `is_seed`:
+    /// `from` is a seed, or a seed redirects to it. If `from` is a requisite (a file that a page loads), `target` is
+    /// also a requisite.
     pub(crate) fn wants_redirect(
         &self,
         target: &CanonUrl,
         from: &Pending,
+        is_seed: bool,
     ) -> (Option<Hop>, Option<Seed>) {
         let requisite = self.requisite_redirect(target, from);
         if requisite.is_some() {
@@ -83,7 +89,7 @@ impl SharedScope {
         }
         let depth = link_depth(from, Hop::Redirect);
         let inside = self.wants(target, depth);
-        if inside || from.hop != Hop::Seed {
+        if inside || !is_seed || depth > MAX_SEED_DEPTH {
             return (inside.then_some(Hop::Redirect), None);
         }
         let mut scope = self.write();

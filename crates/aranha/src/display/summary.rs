@@ -253,6 +253,7 @@ mod tests {
             tally,
             status,
             failed_seed: None,
+            seed_redirects: 0,
             took: Duration::from_millis(10_050),
             robots_ignored_on: vec!["example.org".to_owned()],
         };

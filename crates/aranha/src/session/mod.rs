@@ -19,7 +19,7 @@ mod stop_signals;
 use std::path::Path;
 
 use aranha_engine::config::RobotsPolicy;
-use aranha_engine::{Clock, Collection, Config, Node, Reason, Role, Source, Stop, Summary, Tally};
+use aranha_engine::{Clock, Collection, Config, Node, Reason, Role, Source, Stop, Summary};
 use aranha_frontier::shared::SETTINGS;
 use aranha_frontier::{Seed, VisitOrder};
 use aranha_units::calendar;
@@ -285,7 +285,7 @@ fn print_repairs(mode: OutputMode, node: &Node) {
 fn exit_status(summary: &Summary, name: &str, command: &str) -> Result<ExitStatus, CommandError> {
     match &summary.reason {
         Reason::Finished | Reason::Limit(_)
-            if command != "node" && no_seed_was_fetched(&summary.tally) =>
+            if command != "node" && no_seed_was_fetched(summary) =>
         {
             Err(no_seed_error(summary, name))
         }
@@ -303,9 +303,9 @@ fn exit_status(summary: &Summary, name: &str, command: &str) -> Result<ExitStatu
     }
 }
 
-/// Whether seeds failed and nothing else was fetched.
-fn no_seed_was_fetched(tally: &Tally) -> bool {
-    tally.seeds_failed > 0 && tally.pages == 0
+/// Whether seeds failed and nothing else was fetched, apart from redirects of seeds.
+fn no_seed_was_fetched(summary: &Summary) -> bool {
+    summary.tally.seeds_failed > 0 && summary.tally.pages <= summary.seed_redirects
 }
 
 /// The error for a crawl in which no seed could be fetched. It gives the reason of the first seed that failed.

@@ -101,3 +101,43 @@ fn a_seed_with_an_http_error_is_reported() {
     let expected = "/old failed: the server answered with status 410";
     assert!(text.contains(expected), "{text}");
 }
+
+/// The first seed redirects twice, the last time to a server that refuses connections. The second seed redirects to a
+/// page that does not exist.
+#[test]
+fn a_seed_that_redirects_to_a_dead_page_is_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let moved = |target: &str| status(&format!("301 Moved Permanently\r\nLocation: {target}"));
+    let dead = format!("http://127.0.0.1:{}/", closed_port());
+    let target = dead.clone();
+    let site = ScriptedSite::start(move |path, _, _| match path {
+        "/robots.txt" => String::new(),
+        "/first" => moved("/second"),
+        "/second" => moved(&target),
+        "/old" => moved("/gone"),
+        _ => status("404 Not Found"),
+    });
+    let start = |name: &str, seeds: &[&str]| {
+        let seeds: Vec<_> = seeds.iter().map(|path| site.url(path)).collect();
+        let seeds: Vec<_> = seeds.iter().map(String::as_str).collect();
+        let mut command = crawl(&folder.path().join(name), &seeds);
+        command.arg("--allow-private");
+        command
+    };
+    std::fs::create_dir(folder.path().join("dead")).unwrap();
+    let (_, text) = run(&mut start("dead", &["/first"]), 4);
+    for expected in [
+        format!("seed {dead} failed: connection failed: connection refused"),
+        format!("error: the seed could not be fetched: {dead}"),
+    ] {
+        assert!(text.contains(&expected), "no `{expected}` in {text}");
+    }
+    std::fs::create_dir(folder.path().join("old")).unwrap();
+    let (_, text) = run(&mut start("old", &["/old", "/first"]), 0);
+    let expected = format!(
+        "seed {} failed: the server answered with status 404 ({} redirects to it)",
+        site.url("/gone"),
+        site.url("/old")
+    );
+    assert!(text.contains(&expected), "{text}");
+}

@@ -70,6 +70,8 @@ pub struct Summary {
     pub status: Status,
     /// The first seed that could not be fetched.
     pub failed_seed: Option<SeedFailure>,
+    /// Number of redirects that seeds, or the targets of their redirects, returned. They count as pages in the tally.
+    pub seed_redirects: u64,
     /// Duration of the crawl.
     pub took: Duration,
     /// The user's own hosts, if robots.txt was ignored there.
@@ -241,6 +243,7 @@ impl Node {
             tally: counters.tally(),
             status: status.into(),
             failed_seed: seed_failures.first(),
+            seed_redirects: seed_failures.redirects(),
             took: began.elapsed(),
             robots_ignored_on,
         };

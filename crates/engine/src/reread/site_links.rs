@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::thread;
 
-use aranha_frontier::{Flags, Outcome, PageRecord, Pending, RecordBatch, Rediscovered, Seed};
+use aranha_frontier::{Flags, Hop, Outcome, PageRecord, Pending, RecordBatch, Rediscovered, Seed};
 use aranha_page::Input;
 use aranha_url::{CanonUrl, PathKey, SiteKey};
 use aranha_volume::ArchiveReader;
@@ -201,7 +201,9 @@ fn admit_redirect(context: &Context, record: &PageRecord, url: &CanonUrl, found:
         return;
     };
     let from = page_of(record.clone());
-    let (hop, seed) = context.scope.wants_redirect(&target, &from);
+    let (hop, seed) = context
+        .scope
+        .wants_redirect(&target, &from, from.hop == Hop::Seed);
     found.seeds.extend(seed);
     let Some(hop) = hop else {
         return;

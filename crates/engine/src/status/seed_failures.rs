@@ -1,5 +1,7 @@
-//! Seeds that could not be fetched. The first failure of a seed in a crawl is reported at once, with the reason. Later
-//! failures of this seed are not reported.
+//! Seeds that could not be fetched, and where seeds redirect. The first failure of a seed in a crawl is reported at once,
+//! with the reason. Later failures of this seed are not reported.
+//!
+//! If a seed redirects, the target counts as the seed: if it cannot be fetched, that is reported too.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
@@ -13,7 +15,7 @@ pub struct SeedFailure {
     pub reason: String,
 }
 
-/// The failed seeds of a crawl, as hashes.
+/// The failed seeds of a crawl and the targets of redirected seeds, as hashes.
 #[derive(Debug, Default)]
 pub(crate) struct SeedFailures(Mutex<Failed>);
 
@@ -21,9 +23,32 @@ pub(crate) struct SeedFailures(Mutex<Failed>);
 struct Failed {
     first: Option<SeedFailure>,
     seeds: HashSet<(u64, u64)>,
+    /// The targets of redirects of seeds.
+    targets: HashSet<(u64, u64)>,
+    /// Number of redirects that seeds, or the targets of their redirects, returned.
+    redirects: u64,
 }
 
 impl SeedFailures {
+    /// Counts a redirect of a seed. `target`: hashes of site and path of its target.
+    pub(crate) fn add_redirect(&self, target: (u64, u64)) {
+        let mut failed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        failed.redirects += 1;
+        failed.targets.insert(target);
+    }
+
+    /// Whether a seed redirects to the page with these hashes of site and path.
+    pub(crate) fn is_target(&self, key: (u64, u64)) -> bool {
+        let failed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        failed.targets.contains(&key)
+    }
+
+    /// Number of redirects that seeds, or the targets of their redirects, returned.
+    pub(crate) fn redirects(&self) -> u64 {
+        let failed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        failed.redirects
+    }
+
     /// Remembers a failure. `key`: the hashes of the seed's site and path. Returns false if the seed has already failed
     /// in this crawl.
     pub(crate) fn add(&self, key: (u64, u64), failure: &SeedFailure) -> bool {

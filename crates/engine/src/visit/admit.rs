@@ -108,7 +108,10 @@ impl Visit {
         url: &CanonUrl,
     ) {
         let target = &redirect.target;
-        let (hop, new_seed) = self.context.scope.wants_redirect(target, from);
+        let (hop, new_seed) = self
+            .context
+            .scope
+            .wants_redirect(target, from, self.is_seed(from));
         self.batch.new_seeds.extend(new_seed);
         let Some(hop) = hop else {
             return;

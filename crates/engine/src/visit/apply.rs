@@ -243,13 +243,15 @@ impl Visit {
             });
         }
         if let Some(redirect) = &response.redirect {
+            self.note_seed_redirect(page, &redirect.target);
             match verdict.redirect {
                 Some(RedirectAction::Repeat) => {
                     let canon = &self.context.policy.canon;
                     self.site.prefer_origin(&redirect.target, canon);
                 }
                 Some(RedirectAction::Link) => self.admit_redirect(redirect, page, url),
-                Some(RedirectAction::GiveUp) | None => {}
+                Some(RedirectAction::GiveUp) => self.report_endless_redirect(page),
+                None => {}
             }
         }
         self.apply_revisit(verdict, page);

@@ -1,6 +1,7 @@
 //! Reports a seed that could not be fetched, at once and with the reason.
 
 use aranha_frontier::{Hop, Outcome, Pending, RobotsFile};
+use aranha_url::CanonUrl;
 
 use super::Visit;
 use crate::status::notice::Notice;
@@ -8,10 +9,10 @@ use crate::status::seed_failures::SeedFailure;
 use crate::status::tally::add;
 
 impl Visit {
-    /// Reports the page if it is a seed and was not fetched, or if its response is an HTTP error. `notes`: details of a
-    /// failed request, or an empty text.
+    /// Reports the page if it is a seed, or the target of a redirect of a seed, and was not fetched, or if its response
+    /// is an HTTP error. `notes`: details of a failed request, or an empty text.
     pub(super) fn report_seed(&self, page: &Pending, outcome: Outcome, notes: &str) {
-        if page.hop != Hop::Seed || outcome.status().is_some_and(|status| status < 400) {
+        if outcome.status().is_some_and(|status| status < 400) || !self.is_seed(page) {
             return;
         }
         let reason = match outcome {
@@ -25,12 +26,42 @@ impl Visit {
 
     /// Reports all seeds in the queue, because the site cannot be reached.
     pub(super) fn report_queued_seeds(&self, reason: &str) {
-        for page in self.queue.clone().filter(|page| page.hop == Hop::Seed) {
+        for page in self.queue.clone().filter(|page| self.is_seed(page)) {
             self.report_failed_seed(&page, reason.to_owned());
         }
     }
 
-    fn report_failed_seed(&self, page: &Pending, reason: String) {
+    /// Notes the redirect if the page is a seed. Its target then counts as the seed.
+    pub(super) fn note_seed_redirect(&self, from: &Pending, target: &CanonUrl) {
+        if self.is_seed(from) {
+            let key = (target.site_key().0, target.path_key().0);
+            self.context.reports.seed_failures.add_redirect(key);
+        }
+    }
+
+    /// Reports a seed that redirects to itself again and again.
+    pub(super) fn report_endless_redirect(&self, page: &Pending) {
+        if self.is_seed(page) {
+            self.report_failed_seed(page, "it redirects to itself".to_owned());
+        }
+    }
+
+    /// Whether the page is a seed, or the target of a redirect of a seed.
+    pub(super) fn is_seed(&self, page: &Pending) -> bool {
+        match page.hop {
+            Hop::Seed => true,
+            Hop::Redirect => {
+                let key = (self.site.key.0, page.key.0);
+                self.context.reports.seed_failures.is_target(key)
+            }
+            _ => false,
+        }
+    }
+
+    fn report_failed_seed(&self, page: &Pending, mut reason: String) {
+        if page.hop == Hop::Redirect {
+            reason = format!("{reason} ({} redirects to it)", page.via);
+        }
         let failure = SeedFailure {
             url: format!("{}{}", self.site.facts().origin, page.path),
             reason,
