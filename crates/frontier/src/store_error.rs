@@ -117,6 +117,10 @@ impl StoreError {
             }
             StoreError::File(path, source) => FrontierError::File { path, source },
             StoreError::Sqlite(source) if is_full(&source) => FrontierError::Full { place },
+            StoreError::Sqlite(source) if is_damaged(&source) => FrontierError::Damaged {
+                place,
+                what: format!("database ({source})"),
+            },
             StoreError::Sqlite(source) => FrontierError::Database {
                 place,
                 source: source.into(),
@@ -176,6 +180,15 @@ fn is_full(error: &rusqlite::Error) -> bool {
     let extended = error.sqlite_error().map(|error| error.extended_code);
     error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull)
         || extended == Some(rusqlite::ffi::SQLITE_IOERR_SHMSIZE)
+}
+
+/// Whether SQLite finds the database file damaged.
+fn is_damaged(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+    matches!(
+        error.sqlite_error_code(),
+        Some(DatabaseCorrupt | NotADatabase)
+    )
 }
 
 /// Whether an error of PostgreSQL may pass: the connection is lost or cannot be made, or the server is starting,

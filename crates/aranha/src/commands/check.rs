@@ -29,8 +29,8 @@ Faults go to stdout, one per line. Exit status: 0 if there are none, 1 otherwise
 pub(crate) struct Arguments {
     #[command(flatten)]
     collection: CollectionArg,
-    /// Before the check, rebuild missing or wrong indexes and a missing frontier.db, and put pages whose stored response
-    /// is lost into the queue
+    /// Before the check, rebuild missing or wrong indexes and a missing or damaged frontier.db, and put pages whose
+    /// stored response is lost into the queue
     #[arg(long)]
     repair: bool,
     #[command(flatten)]

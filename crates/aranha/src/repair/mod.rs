@@ -1,17 +1,18 @@
 //! `aranha check --repair`: rebuilds a lost frontier and indexes from the archive, and queues lost pages for another
 //! fetch.
 //!
-//! First, a missing frontier is rebuilt from the volumes ([`frontier`]). Second, volumes that a crash left open are
-//! closed. Third, missing or wrong indexes are rebuilt. Last, pages whose stored response cannot be read are queued for
-//! an unconditional fetch. Records in volumes are not changed, and no page is requested.
+//! First, a missing or damaged frontier is rebuilt from the volumes ([`frontier`]). Second, volumes that a crash left open
+//! are closed. Third, missing or wrong indexes are rebuilt. Last, pages whose stored response cannot be read are queued
+//! for an unconditional fetch. Records in volumes are not changed, and no page is requested.
 
 pub(crate) mod frontier;
 
 use std::collections::{BTreeMap, HashSet};
+use std::io::ErrorKind;
 use std::path::Path;
 
 use aranha_engine::{Clock, Collection, Config};
-use aranha_frontier::{Embedded, Frontier as _, PageEntry, PageFilter, View};
+use aranha_frontier::{Embedded, Frontier as _, FrontierError, PageEntry, PageFilter, View};
 use aranha_url::PathKey;
 use aranha_volume::{Archive, ArchiveReader, VolumeError};
 use serde_json::{Value, json};
@@ -24,10 +25,17 @@ use crate::own_volumes::OwnVolumes;
 use crate::session::{self, has_frontier};
 use crate::shared_args::CollectionArg;
 
+/// The database of the frontier.
+const FRONTIER: &str = "frontier.db";
+/// The new name of a damaged database.
+const DAMAGED: &str = "frontier.db.damaged";
+
 /// What a repair has done.
 #[derive(Debug, Default)]
 pub(crate) struct Repaired {
-    /// Number of pages in the rebuilt frontier; `None` if the frontier was not missing.
+    /// Why the frontier was rebuilt although it was not missing.
+    damage: Option<String>,
+    /// Number of pages in the rebuilt frontier; `None` if the frontier was neither missing nor damaged.
     restored_pages: Option<u64>,
     /// Volumes that a crash had left open.
     closed_volumes: u64,
@@ -39,6 +47,7 @@ pub(crate) struct Repaired {
 impl Repaired {
     pub(crate) fn json(&self) -> Value {
         json!({
+            "damage": self.damage,
             "restored_pages": self.restored_pages,
             "closed_volumes": self.closed_volumes,
             "rebuilt_indexes": self.rebuilt_indexes,
@@ -47,6 +56,11 @@ impl Repaired {
     }
 
     pub(crate) fn print(&self, folder: &Path) {
+        if let Some(damage) = &self.damage {
+            message(format_args!(
+                "{damage}; the file was renamed to {DAMAGED} and not deleted"
+            ));
+        }
         if let Some(pages) = self.restored_pages {
             message(format_args!(
                 "rebuilt frontier.db with {} from the archive; the next crawl fetches them again to find their links",
@@ -83,11 +97,17 @@ pub(crate) fn repair(argument: &CollectionArg) -> Result<Repaired, CommandError>
         repair_node(folder, &config, &view, &mut repaired)?;
         return Ok(repaired);
     }
-    let is_lost = !has_frontier(folder) && session::check_frontier(folder).is_err();
+    let mut is_lost = !has_frontier(folder) && session::check_frontier(folder).is_err();
+    if !is_lost {
+        collection::existing(folder)?;
+        if let Some(damage) = damage(folder, &config)? {
+            set_frontier_aside(folder)?;
+            repaired.damage = Some(damage);
+            is_lost = true;
+        }
+    }
     if is_lost {
         move_link_runs(folder)?;
-    } else {
-        collection::existing(folder)?;
     }
     let mut frontier = Embedded::open(folder, config.frontier.clone())?;
     repaired.closed_volumes = close_volumes(folder, &config)?;
@@ -119,6 +139,47 @@ fn repair_node(
     let now = Clock::new().now();
     for (site, pages) in lost_pages(folder, view)? {
         repaired.lost_pages += frontier.refetch(now, &site, &pages)?;
+    }
+    Ok(())
+}
+
+/// Reads the whole frontier. Returns the first damage, if the archive has volumes from which a frontier can be rebuilt.
+fn damage(folder: &Path, config: &Config) -> Result<Option<String>, CommandError> {
+    let read = || {
+        // It keeps other processes from the collection, and completes what a crash has interrupted.
+        let frontier = Embedded::open(folder, config.frontier.clone())?;
+        frontier.status(Clock::new().now())?;
+        let view = View::open(folder)?;
+        view.queued(None, |_| true)?;
+        let all = PageFilter {
+            all: true,
+            ..PageFilter::default()
+        };
+        view.pages(&all, |_| true)
+    };
+    let error = match read() {
+        Err(error @ FrontierError::Damaged { .. }) => error,
+        other => return Ok(other.map(|()| None)?),
+    };
+    let reader = ArchiveReader::open(folder).map_err(|error| volume_error(&error))?;
+    match reader.volumes() {
+        Ok(volumes) if !volumes.is_empty() => Ok(Some(error.to_string())),
+        _ => Err(error.into()),
+    }
+}
+
+/// Renames the files of a damaged database.
+fn set_frontier_aside(folder: &Path) -> Result<(), CommandError> {
+    for suffix in ["", "-wal", "-shm"] {
+        let file = folder.join(format!("{FRONTIER}{suffix}"));
+        let aside = folder.join(format!("{DAMAGED}{suffix}"));
+        match std::fs::rename(&file, &aside) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                let hint = "move frontier.db away";
+                return Err(CommandError::cannot_write(&aside, &error, hint));
+            }
+            _ => {}
+        }
     }
     Ok(())
 }

@@ -50,11 +50,12 @@ pub(crate) fn frontier_error(error: &FrontierError) -> CommandError {
             CommandError::failed(sentence)
                 .hint("check the address of the frontier, and the log of the database server")
         }
-        FrontierError::Database { .. } | FrontierError::Damaged { .. } => {
-            CommandError::failed(sentence).hint(format!(
-                "the pages in archive/ are safe; {RESTORE_BOTH}, or start again in another folder"
-            ))
-        }
+        FrontierError::Damaged { .. } => CommandError::failed(sentence).hint(format!(
+            "the pages in archive/ are safe; {RESTORE_BOTH}, or rebuild it from the archive with `aranha check --repair`"
+        )),
+        FrontierError::Database { .. } => CommandError::failed(sentence).hint(format!(
+            "the pages in archive/ are safe; {RESTORE_BOTH}, or start again in another folder"
+        )),
     }
 }
 

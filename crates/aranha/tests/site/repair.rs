@@ -168,3 +168,34 @@ fn a_lost_frontier_is_named_by_every_command_and_rebuilt() {
     assert_eq!(requested_again(&site), PATHS);
     assert_status(&command(&collection, &["check"]), 0);
 }
+
+/// The database of the frontier is overwritten with noise, cut off, or damaged in the middle.
+#[test]
+fn a_damaged_frontier_is_set_aside_and_rebuilt() {
+    let site = site();
+    for damage in [
+        |bytes: &mut Vec<u8>| bytes.fill(7),
+        |bytes: &mut Vec<u8>| bytes.truncate(bytes.len() / 2),
+        |bytes: &mut Vec<u8>| bytes[4096..].fill(7),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let collection = folder.path().join("c");
+        run(&mut crawl(&collection, &site.url("/")));
+        let before = pages(&collection);
+        let file = collection.join("frontier.db");
+        let mut bytes = std::fs::read(&file).unwrap();
+        damage(&mut bytes);
+        std::fs::write(&file, &bytes).unwrap();
+        let output = command(&collection, &["status"]);
+        assert_status(&output, 1);
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert!(text.contains("damaged database"), "{text}");
+        assert!(text.contains("aranha check --repair"), "{text}");
+        let report = repaired(&collection);
+        assert_eq!(report["restored_pages"], 4, "{report}");
+        let aside = std::fs::read(collection.join("frontier.db.damaged")).unwrap();
+        assert_eq!(aside.len(), bytes.len());
+        assert!(pages(&collection).keys().eq(before.keys()));
+        assert_eq!(repaired(&collection)["restored_pages"], Value::Null);
+    }
+}
