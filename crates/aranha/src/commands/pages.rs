@@ -26,8 +26,9 @@ Examples:
 
 Columns, separated by tabs: HTTP status or error, bytes, media type, time, URL, and
 \"truncated\" if only a part of the body was received and stored. With --queued, the columns are: \
-\"queued\" or \"retry\", time of the retry, URL of the page with the link, URL of the waiting page. \
-A missing time or page is shown as `-`.";
+state, time of the next try, URL of the page with the link, URL of the waiting page. The state is \
+\"queued\", \"retry\" (a failed page is tried again) or \"later\" (the page waits for the next round). A \
+missing time or page is shown as `-`.";
 
 /// List the pages that were fetched or refused (with --queued, the pages that wait to be fetched); also works during a crawl
 #[derive(Args, Debug)]
@@ -178,10 +179,10 @@ fn print_queued(
     let mut failure = None;
     collection.view.queued(site, |queued| {
         let (url, page) = (queued.url(), queued.page);
-        let state = if queued.due.is_some() {
-            "retry"
-        } else {
-            "queued"
+        let state = match queued.due {
+            None => "queued",
+            Some(_) if page.past.is_none() && page.tries == 0 => "later",
+            Some(_) => "retry",
         };
         let due = queued.due.map(calendar::rfc3339);
         let shown = if json {

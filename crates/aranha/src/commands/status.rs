@@ -109,7 +109,7 @@ fn print(status: &Status, now: i64, output: &mut Output) -> Result<(), CommandEr
         grouped(sites.blocked)
     ))?;
     output.line(format_args!(
-        "pages     {} known: {} done, {} queued, {} waiting for a retry, {} blocked",
+        "pages     {} known: {} done, {} queued, {} waiting for a later visit, {} blocked",
         grouped(pages.known),
         grouped(pages.done),
         grouped(pages.queued),

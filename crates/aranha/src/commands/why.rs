@@ -278,7 +278,7 @@ impl Decisions {
             SiteState::Blocked => "is blocked".to_owned(),
         };
         format!(
-            "{} {state}; {} pages known, {} queued, {} waiting for a retry",
+            "{} {state}; {} pages known, {} queued, {} waiting for a later visit",
             site.site,
             grouped(site.known),
             grouped(site.queued),
@@ -291,6 +291,10 @@ impl Decisions {
         let mut state = match known.waiting {
             Some(Waiting::Window) => "queued, among the next pages of its site".to_owned(),
             Some(Waiting::Queue) => "queued".to_owned(),
+            Some(Waiting::Retry(due)) if known.records.is_empty() => format!(
+                "not fetched yet, because its site has reached crawl.pages_per_site; due again {} UTC",
+                calendar::date_time(due)
+            ),
             Some(Waiting::Retry(due)) => {
                 format!("waiting for a retry, due {} UTC", calendar::date_time(due))
             }

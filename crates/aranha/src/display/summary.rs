@@ -139,7 +139,7 @@ fn lines(summary: &Summary, folder: &str, resume: &str) -> Vec<String> {
     row(
         "total",
         format!(
-            "{} done, {} queued, {} waiting for a retry, on {}",
+            "{} done, {} queued, {} waiting for a later visit, on {}",
             counted(status.pages.done, "page"),
             grouped(status.pages.queued),
             grouped(status.pages.retry),
@@ -195,7 +195,7 @@ fn fetched(tally: &Tally, took: Duration) -> String {
 fn next_step(reason: &Reason, status: &Status, resume: &str) -> Option<String> {
     let left = status.pages.queued + status.pages.retry;
     let (due, text) = match (left, status.next_due) {
-        (1.., Some(due)) if *reason == Reason::Finished => (Some(due), "retry"),
+        (1.., Some(due)) if *reason == Reason::Finished => (Some(due), "visit"),
         (1.., _) => (None, "rest"),
         (0, _) => (Some(status.next_revisit?), "revisit"),
     };
@@ -267,8 +267,8 @@ Finished after 10.0s.
   no content 3 \"not found\" with status 200, 0 \"browser not supported\"
   errors     42 HTTP errors, 4 no answer, 65 disallowed by robots.txt
   robots.txt ignored on example.org
-  total      1,234 pages done, 0 queued, 4 waiting for a retry, on 1 site
-hint: the next retry is due at 2026-11-15 17:48:00 UTC; `aranha crawl -c example` continues";
+  total      1,234 pages done, 0 queued, 4 waiting for a later visit, on 1 site
+hint: the next visit is due at 2026-11-15 17:48:00 UTC; `aranha crawl -c example` continues";
         assert_eq!(
             lines(&summary, "example", "aranha crawl -c example").join("\n"),
             expected

@@ -8,7 +8,7 @@ use aranha_units::calendar;
 
 use crate::outcomes;
 use crate::scripted_site::{ScriptedSite, crawl, links, page, run, run_without_answer};
-use crate::support::aranha;
+use crate::support::{aranha, assert_status};
 
 #[test]
 fn the_page_limit_is_exact() {
@@ -129,6 +129,46 @@ fn a_quota_per_site_is_reached_quietly_and_revisits_go_on() {
     let status: serde_json::Value = serde_json::from_slice(&status.unwrap().stdout).unwrap();
     assert_eq!(status["sites"]["blocked"], 0, "{status}");
     assert_eq!(crawl(&["--pages-per-site", "none"]), ["/c", "/d", "/e"]);
+}
+
+/// The pages beyond the quota have not failed. A crawl with a higher quota fetches them at once, although no seed is given.
+#[test]
+fn pages_beyond_the_quota_are_told_from_failed_pages() {
+    let site = ScriptedSite::start(|path, _, _| match path {
+        "/" => links(&["/a", "/b", "/c"]),
+        "/robots.txt" => String::new(),
+        _ => page(path),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    let text = |arguments: &[&str]| {
+        let mut command = aranha();
+        let output = command.args(arguments).arg("-c").arg(&collection).output();
+        let output = output.unwrap();
+        assert_status(&output, 0);
+        String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
+    };
+    let crawl = ["crawl", "--allow-private", "--pause", "0"];
+    let seed = site.url("/");
+    let first = [&crawl[..], &[&seed, "--pages-per-site", "2"]].concat();
+    let summary = text(&first);
+    assert!(
+        summary.contains("2 pages done, 0 queued, 2 waiting for a later visit"),
+        "{summary}"
+    );
+    let queued = text(&["pages", "--queued"]);
+    assert!(
+        queued.lines().all(|line| line.starts_with("later\t")),
+        "{queued}"
+    );
+    let why = text(&["why", &site.url("/c")]);
+    assert!(
+        why.contains("its site has reached crawl.pages_per_site"),
+        "{why}"
+    );
+    let before = site.requests().len();
+    text(&[&crawl[..], &["--pages-per-site", "3"]].concat());
+    assert_eq!(site.requests().split_off(before), ["/b"]);
 }
 
 #[test]

@@ -34,6 +34,8 @@ pub struct LinkRules {
     reject: Vec<String>,
     /// The entries of all black lists.
     blacklist: BTreeSet<String>,
+    #[serde(with = "limit::count")]
+    pages_per_site: Option<u64>,
     follow_nofollow: bool,
     duplicate_links: DuplicateLinks,
     external_links: External,
@@ -65,6 +67,7 @@ impl LinkRules {
             accept: crawl.accept.clone(),
             reject: crawl.reject.clone(),
             blacklist: entries.filter(is_entry).map(str::to_owned).collect(),
+            pages_per_site: crawl.pages_per_site,
             follow_nofollow: crawl.follow_nofollow,
             duplicate_links: crawl.duplicate_links,
             external_links: config.frontier.external_links,
@@ -92,6 +95,11 @@ impl LinkRules {
             .filter(|site| is_higher(limit(self, *site), limit(before, *site)))
             .filter_map(|site| u64::from_str_radix(site, 16).ok().map(SiteKey))
             .collect()
+    }
+
+    /// Whether more pages per site may be fetched than before (`crawl.pages_per_site`).
+    pub(super) fn raises_quota(&self, before: &Self) -> bool {
+        is_higher(self.pages_per_site, before.pages_per_site)
     }
 
     /// The rules in a file; `None` if the file does not exist or cannot be read.
@@ -123,6 +131,7 @@ impl LinkRules {
         crawl.depth = self.depth;
         crawl.accept = self.accept;
         crawl.reject = self.reject;
+        crawl.pages_per_site = self.pages_per_site;
         crawl.follow_nofollow = self.follow_nofollow;
         crawl.duplicate_links = self.duplicate_links;
         config.thresholds.depth = self.threshold_depth;
@@ -293,12 +302,30 @@ mod tests {
     }
 
     #[test]
+    fn a_raised_quota_is_recognised() {
+        let with = |quota| rules(|config| config.crawl.pages_per_site = quota);
+        let check = |now, before, expected| {
+            assert_eq!(
+                with(now).raises_quota(&with(before)),
+                expected,
+                "{now:?} {before:?}"
+            );
+        };
+        check(Some(3), Some(2), true);
+        check(None, Some(2), true);
+        check(Some(2), Some(2), false);
+        check(Some(1), Some(2), false);
+        check(Some(1), None, false);
+    }
+
+    #[test]
     fn rules_are_stored_and_applied() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("link-rules.toml");
         assert_eq!(LinkRules::load(&path), None);
         let stored = rules(|config| {
             config.crawl.depth = Some(3);
+            config.crawl.pages_per_site = Some(9);
             config.crawl.reject = vec!["path:'/a b/*'".to_owned()];
             config.page.assets = true;
         });

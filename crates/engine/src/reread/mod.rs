@@ -3,7 +3,8 @@
 //!
 //! When a page is read, links that the rules exclude are dropped. Wider rules may include these links, but a page that
 //! has not changed is not read at its next visit. So the stored pages are read from the archive, without a request,
-//! before the visits begin. If a page was refused as out of scope and is now in scope, it is queued again.
+//! before the visits begin. If a page was refused as out of scope and is now in scope, it is queued again. If
+//! `crawl.pages_per_site` was raised, the pages beyond the old quota become due.
 //!
 //! **The new rules are saved only after all pages were read.** If the crawl is stopped before that, the next crawl
 //! starts again from the first page. Pages that were already admitted are known, and are not admitted twice.
@@ -16,7 +17,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use aranha_frontier::shared::LINK_RULES;
-use aranha_frontier::{FrontierError, PageRecord, RecordCursor, SiteSettings};
+use aranha_frontier::{FrontierError, PageRecord, RecordBatch, RecordCursor, Seed, SiteSettings};
 use aranha_url::SiteKey;
 use aranha_volume::ArchiveReader;
 
@@ -40,6 +41,8 @@ pub(crate) struct Reread {
     /// The configuration keys whose change makes the rules wider. `None` if no page is to be read. An empty list if the
     /// earlier rules are not known.
     changes: Option<Vec<&'static str>>,
+    /// Whether the pages beyond the quota of the last crawl (`crawl.pages_per_site`) become due.
+    raises_quota: bool,
     /// The sites for which the user has set a higher depth. If no other rule is wider, only the pages of these sites
     /// are read.
     deeper_sites: HashSet<SiteKey>,
@@ -65,9 +68,11 @@ impl Reread {
         let rules = LinkRules::of(context.config(), &blocked)?.with_seed_depths(settings);
         let file = collection.link_rules();
         let mut deeper_sites = HashSet::new();
+        let mut raises_quota = false;
         let changes = match LinkRules::load(&file) {
             Some(before) => {
                 deeper_sites = rules.deeper_sites(&before);
+                raises_quota = rules.raises_quota(&before);
                 let mut changes = rules.widened(&before);
                 changes.extend((!deeper_sites.is_empty()).then_some(SEED_DEPTH));
                 Some(changes).filter(|changes| !changes.is_empty())
@@ -80,6 +85,7 @@ impl Reread {
             file,
             root: collection.root().to_owned(),
             changes,
+            raises_quota,
             deeper_sites,
         })
     }
@@ -104,6 +110,9 @@ impl Reread {
                 Some(_) => {}
                 None => return Ok(()),
             }
+        }
+        if self.raises_quota && !make_waiting_pages_due(context, frontier).await? {
+            return Ok(());
         }
         if context.storage.is_node
             && let Ok(text) = self.rules.text()
@@ -149,13 +158,7 @@ impl Reread {
         let mut cursor = RecordCursor::default();
         let mut site: Option<SiteReader> = None;
         loop {
-            let (next, batch) = frontier
-                .persist(move |frontier| {
-                    let mut next = cursor;
-                    let batch = frontier.read_records(&mut next)?;
-                    Ok((next, batch))
-                })
-                .await?;
+            let (next, batch) = next_records(frontier, cursor).await?;
             cursor = next;
             let Some(batch) = batch else {
                 return Ok(Some(progress));
@@ -205,4 +208,47 @@ impl Reread {
                 .await?;
         }
     }
+}
+
+/// Makes all pages due that wait for a retry or because of `crawl.pages_per_site`. Returns false if the crawl was stopped
+/// before the end.
+async fn make_waiting_pages_due(
+    context: &Arc<Context>,
+    frontier: &SharedFrontier,
+) -> Result<bool, FrontierError> {
+    let mut cursor = RecordCursor::default();
+    let mut last = None;
+    loop {
+        let (next, batch) = next_records(frontier, cursor).await?;
+        cursor = next;
+        let Some(batch) = batch else {
+            return Ok(true);
+        };
+        if context.control.stop.asked() {
+            return Ok(false);
+        }
+        if batch.blocked || last.replace(batch.site) == Some(batch.site) {
+            continue;
+        }
+        if let Some(url) = context.url_of(&batch.origin, "/") {
+            let (now, site) = (context.now(), [Seed::of(&url)]);
+            frontier
+                .persist(move |frontier| frontier.make_due(now, &site))
+                .await?;
+        }
+    }
+}
+
+/// The next batch of page records, and the position after it.
+async fn next_records(
+    frontier: &SharedFrontier,
+    cursor: RecordCursor,
+) -> Result<(RecordCursor, Option<RecordBatch>), FrontierError> {
+    frontier
+        .persist(move |frontier| {
+            let mut next = cursor;
+            let batch = frontier.read_records(&mut next)?;
+            Ok((next, batch))
+        })
+        .await
 }
