@@ -167,6 +167,38 @@ fn a_wider_scope_finds_other_sites_in_stored_pages() {
     assert_eq!(other.requests(), ["/there"]);
 }
 
+/// The first page has a link to a page of another site that the home page of that site does not link to. It is followed when a
+/// page of the other site becomes a seed. A seed on a known site changes nothing.
+#[test]
+fn a_new_seed_brings_links_of_stored_pages_into_scope() {
+    let other = ScriptedSite::start(|path, _, _| match path {
+        "/robots.txt" => String::new(),
+        _ => page(path),
+    });
+    let target = other.url("/there");
+    let site = ScriptedSite::start(move |path, _, _| match path {
+        "/" => links(&[&target]),
+        "/robots.txt" => String::new(),
+        _ => page(path),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    assert_eq!(requests_of(&site, &collection, &[]), ["/"]);
+    let notices = |seed: &str| {
+        let mut command = crawl(&collection, seed);
+        let output = command.arg("--json").output().unwrap();
+        assert_status(&output, 0);
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.matches("rules_widened").count()
+    };
+    assert_eq!(notices(&site.url("/second")), 0);
+    assert_eq!(notices(&other.url("/")), 1);
+    let mut requests = other.requests();
+    requests.sort();
+    assert_eq!(requests, ["/", "/there"]);
+    assert_eq!(notices(&other.url("/")), 0, "the rules are the same");
+}
+
 /// `--full` sends unconditional requests, so that a server sends every page in full.
 #[test]
 fn the_full_flag_requests_pages_unconditionally() {

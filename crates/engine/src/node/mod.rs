@@ -10,7 +10,7 @@
 mod context;
 mod error;
 mod monitor;
-mod opening;
+pub(crate) mod opening;
 mod problem_sites;
 mod sharing;
 pub(crate) mod stop;
@@ -42,7 +42,7 @@ use crate::collection::Collection;
 use crate::collection::{census, dns_cache};
 use crate::commit::SharedFrontier;
 use crate::config::Config;
-use crate::reread::Reread;
+use crate::reread::{Reread, SavedRules};
 use crate::status::collection_status::Status;
 use crate::status::event::Event;
 use crate::status::notice::Notice;
@@ -164,8 +164,10 @@ impl Node {
         let mut visits = Visits::default();
         let mut watchdog = Watchdog::new(self.context.config(), began);
         let mut monitor = Monitor::start(self.progress.clone(), &self.context);
+        let mut link_rules = None;
         let outcome = match self.read_pages_again().await {
-            Ok(()) => {
+            Ok(saved) => {
+                link_rules = saved;
                 self.start_visits(&mut visits, &mut watchdog, began, &mut monitor)
                     .await
             }
@@ -238,6 +240,9 @@ impl Node {
                 frontier.status(now)
             })
             .await?;
+        if let Some(rules) = link_rules {
+            rules.save_with_seeds(status.seeds);
+        }
         let summary = Summary {
             reason,
             tally: counters.tally(),
@@ -258,10 +263,10 @@ impl Node {
     }
 
     /// Reads the links of stored pages again if the rules are wider than those of the last crawl.
-    async fn read_pages_again(&mut self) -> Result<(), FrontierError> {
+    async fn read_pages_again(&mut self) -> Result<Option<SavedRules>, FrontierError> {
         match self.reread.take() {
             Some(reread) => reread.run(&self.context, &self.frontier).await,
-            None => Ok(()),
+            None => Ok(None),
         }
     }
 

@@ -59,7 +59,8 @@ impl Node {
         let blacklist = config.blacklist()?;
         let sharing = Sharing::start(frontier.as_mut(), collection)?;
         let settings = frontier.seed_settings()?;
-        let scope = scope(&config, &canon, &frontier.seeds()?, &settings)?;
+        let seeds = frontier.seeds()?;
+        let scope = scope(&config, &canon, &seeds, &settings)?;
         let fetch = aranha_fetch::Options {
             limit_rate: config.crawl.limit_rate,
             spool_folder: world.spool_folder(collection),
@@ -160,7 +161,7 @@ impl Node {
         context.scope.reload_blacklist(&context.network.web)?;
         census::restore(&context.policy.schedule, &collection.census());
         let reread = if world.is_real() {
-            Some(Reread::new(collection, &context, &settings)?)
+            Some(Reread::new(collection, &context, &seeds, &settings)?)
         } else {
             None
         };

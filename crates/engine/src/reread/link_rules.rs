@@ -44,6 +44,9 @@ pub struct LinkRules {
     /// The depths that the user has set for seeds. The keys of the map are site keys in hexadecimal digits.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     seed_depths: BTreeMap<String, u16>,
+    /// Number of seeds. `None`: not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seeds: Option<u64>,
 }
 
 /// First line of the file.
@@ -74,7 +77,23 @@ impl LinkRules {
             page: config.page.clone(),
             url: config.url.clone(),
             seed_depths: BTreeMap::new(),
+            seeds: None,
         })
+    }
+
+    /// The rules with the number of seeds.
+    pub(super) fn with_seeds(self, seeds: u64) -> Self {
+        Self {
+            seeds: Some(seeds),
+            ..self
+        }
+    }
+
+    /// Splits all seeds, in the order in which they were added, into those that the crawl with these rules had, and those
+    /// that were added since.
+    pub(super) fn split_seeds<'a>(&self, seeds: &'a [String]) -> (&'a [String], &'a [String]) {
+        let known = self.seeds.and_then(|count| usize::try_from(count).ok());
+        seeds.split_at(known.map_or(seeds.len(), |count| count.min(seeds.len())))
     }
 
     /// The rules with the depths that the user has set for seeds.

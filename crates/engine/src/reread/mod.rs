@@ -1,5 +1,5 @@
 //! Reads the links of stored pages again if a crawl has wider rules than the last crawl, such as a larger depth or
-//! scope, fewer filters, or `page.assets`.
+//! scope, fewer filters, `page.assets`, or a seed on another site.
 //!
 //! When a page is read, links that the rules exclude are dropped. Wider rules may include these links, but a page that
 //! has not changed is not read at its next visit. So the stored pages are read from the archive, without a request,
@@ -8,6 +8,8 @@
 //!
 //! **The new rules are saved only after all pages were read.** If the crawl is stopped before that, the next crawl
 //! starts again from the first page. Pages that were already admitted are known, and are not admitted twice.
+//!
+//! A seed that is added while a crawl runs, such as the target of a seed's redirect, does not count as a wider rule.
 
 mod link_rules;
 mod site_links;
@@ -18,12 +20,12 @@ use std::sync::Arc;
 
 use aranha_frontier::shared::LINK_RULES;
 use aranha_frontier::{FrontierError, PageRecord, RecordBatch, RecordCursor, Seed, SiteSettings};
-use aranha_url::SiteKey;
+use aranha_url::{Reach, SiteKey};
 use aranha_volume::ArchiveReader;
 
 use self::site_links::SiteReader;
 use crate::collection::Collection;
-use crate::node::{Context, EngineError};
+use crate::node::{Context, EngineError, opening};
 use crate::status::notice::Notice;
 
 pub use self::link_rules::LinkRules;
@@ -32,6 +34,8 @@ use crate::commit::SharedFrontier;
 
 /// In the list of wider rules, stands for a depth that the user has set for a seed.
 const SEED_DEPTH: &str = "depth of a seed";
+/// The name of added seeds in the list of wider rules.
+const ADDED_SEEDS: &str = "added seeds";
 
 /// Reads stored pages again if the rules of this crawl are wider than those of the last one.
 pub(crate) struct Reread {
@@ -48,6 +52,46 @@ pub(crate) struct Reread {
     deeper_sites: HashSet<SiteKey>,
 }
 
+/// The rules of this crawl, after they were saved.
+pub(crate) struct SavedRules {
+    rules: LinkRules,
+    file: PathBuf,
+}
+
+impl SavedRules {
+    /// Saves the rules again at the end of the crawl, with the number of seeds at that time.
+    pub(crate) fn save_with_seeds(mut self, seeds: u64) {
+        self.rules = self.rules.with_seeds(seeds);
+        self.save();
+    }
+
+    fn save(&self) {
+        if let Err(error) = self.rules.save(&self.file) {
+            // The next crawl then reads the pages again, which is slow but not wrong.
+            tracing::warn!(path = %self.file.display(), %error, "cannot save the link rules");
+        }
+    }
+}
+
+/// Whether one of the `added` seeds brings URLs into scope that the `earlier` seeds do not.
+fn widen_scope(
+    context: &Context,
+    earlier: &[String],
+    added: &[String],
+    settings: &[SiteSettings],
+) -> Result<bool, EngineError> {
+    let config = context.config();
+    // With this scope, a seed brings only itself into scope.
+    if added.is_empty() || config.crawl.scope == Reach::Page {
+        return Ok(false);
+    }
+    let canon = &context.policy.canon;
+    let earlier = opening::scope(config, canon, earlier, settings)?;
+    let now = context.scope.read();
+    let mut added = added.iter().filter_map(|seed| canon.canon(seed).ok());
+    Ok(added.any(|seed| now.judge(&seed, 0).inside && !earlier.judge(&seed, 0).inside))
+}
+
 /// Numbers of pages that were read again and of pages that were found.
 #[derive(Clone, Copy, Default)]
 struct Progress {
@@ -58,14 +102,18 @@ struct Progress {
 }
 
 impl Reread {
-    /// Compares the rules of this crawl with those of the last crawl of the collection.
+    /// Compares the rules of this crawl with those of the last crawl of the collection. `seeds`: all seeds, in the order in
+    /// which they were added.
     pub(crate) fn new(
         collection: &Collection,
         context: &Context,
+        seeds: &[String],
         settings: &[SiteSettings],
     ) -> Result<Self, EngineError> {
         let blocked = std::fs::read_to_string(collection.blacklist()).unwrap_or_default();
-        let rules = LinkRules::of(context.config(), &blocked)?.with_seed_depths(settings);
+        let rules = LinkRules::of(context.config(), &blocked)?
+            .with_seed_depths(settings)
+            .with_seeds(seeds.len() as u64);
         let file = collection.link_rules();
         let mut deeper_sites = HashSet::new();
         let mut raises_quota = false;
@@ -75,6 +123,9 @@ impl Reread {
                 raises_quota = rules.raises_quota(&before);
                 let mut changes = rules.widened(&before);
                 changes.extend((!deeper_sites.is_empty()).then_some(SEED_DEPTH));
+                let (earlier, added) = before.split_seeds(seeds);
+                let is_wider = widen_scope(context, earlier, added, settings)?;
+                changes.extend(is_wider.then_some(ADDED_SEEDS));
                 Some(changes).filter(|changes| !changes.is_empty())
             }
             // An older release, which did not store the rules, made the last crawl.
@@ -91,12 +142,12 @@ impl Reread {
     }
 
     /// Reads the stored pages if necessary. Then saves the rules, unless the crawl was stopped before all pages were
-    /// read.
+    /// read. Returns the saved rules.
     pub(crate) async fn run(
         self,
         context: &Arc<Context>,
         frontier: &SharedFrontier,
-    ) -> Result<(), FrontierError> {
+    ) -> Result<Option<SavedRules>, FrontierError> {
         if let Some(changes) = &self.changes {
             match self.read_pages(context, frontier, changes).await? {
                 Some(progress) if progress.read + progress.unreadable > 0 => {
@@ -108,11 +159,11 @@ impl Reread {
                     });
                 }
                 Some(_) => {}
-                None => return Ok(()),
+                None => return Ok(None),
             }
         }
         if self.raises_quota && !make_waiting_pages_due(context, frontier).await? {
-            return Ok(());
+            return Ok(None);
         }
         if context.storage.is_node
             && let Ok(text) = self.rules.text()
@@ -128,11 +179,12 @@ impl Reread {
                 })
                 .await?;
         }
-        if let Err(error) = self.rules.save(&self.file) {
-            // The next crawl then reads the pages once more, which is slow but not wrong.
-            tracing::warn!(path = %self.file.display(), %error, "cannot save the link rules");
-        }
-        Ok(())
+        let saved = SavedRules {
+            rules: self.rules,
+            file: self.file,
+        };
+        saved.save();
+        Ok(Some(saved))
     }
 
     /// Reads all stored pages. Returns `None` if the crawl was stopped.
