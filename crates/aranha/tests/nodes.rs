@@ -459,6 +459,13 @@ async fn a_blocked_site_is_blocked_on_all_nodes() {
     end_all(nodes, 130).await;
 }
 
+/// The URLs of orphans whose lease was lost.
+fn lost_leases(found: &Value) -> Vec<&Value> {
+    let orphans = found["orphans"].as_array().expect("a list").iter();
+    let lost = orphans.filter(|orphan| orphan["lost_lease"] == true);
+    lost.map(|orphan| &orphan["url"]).collect()
+}
+
 /// The archive of one collection beside the frontier of another one: the second does not know the pages.
 #[tokio::test(flavor = "multi_thread")]
 async fn stored_responses_without_a_record_are_adopted_once() {
@@ -478,7 +485,17 @@ async fn stored_responses_without_a_record_are_adopted_once() {
         command.args(["clean", "--json", "-c"]).arg(&new);
         serde_json::from_str(&printed(&run(command.args(arguments)))).unwrap()
     };
-    let found = clean(&[]);
+    let mut found = clean(&[]);
+    assert_eq!(lost_leases(&found), Vec::<&Value>::new());
+    // As if the lease of one of them had been lost. The second line was cut by a crash.
+    let lost = found["orphans"][3].clone();
+    let line = format!(
+        "{{\"lease\":7,\"path\":\"/\",\"time\":1,\"volume\":{},\"offset\":{},\"length\":9}}\n{{\"lea",
+        lost["volume_id"], lost["offset"]
+    );
+    std::fs::write(new.join("unrecorded.jsonl"), line).unwrap();
+    found = clean(&[]);
+    assert_eq!(lost_leases(&found), [&lost["url"]]);
     let orphans = found["orphans"].as_array().unwrap();
     let known: Vec<_> = orphans
         .iter()

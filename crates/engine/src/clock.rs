@@ -7,6 +7,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::time::Instant;
 
+use crate::fault_injection::clock_shift_ms;
+
 /// Calendar time based on tokio's monotonic clock.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
@@ -53,7 +55,7 @@ impl Clock {
 /// The system time in unix milliseconds.
 fn system_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.unwrap_or(Duration::ZERO).as_millis() as i64
+    since.unwrap_or(Duration::ZERO).as_millis() as i64 + clock_shift_ms()
 }
 
 impl Default for Clock {

@@ -2,8 +2,9 @@
 //!
 //! The environment variable `ARANHA_INJECT_FAULTS` has a list such as `visit=panic:1%,read=hang:/page7`. Each entry has
 //! a point of the crawl, a kind of fault, and the places where the fault occurs. `1%` stands for that share of all
-//! places, chosen by hash. Any other text stands for the places whose names contain it. The variable is read once. **A
-//! release build does not contain this code** and ignores the variable.
+//! places, chosen by hash. Any other text stands for the places whose names contain it. `clock=shift:-7` sets the clock
+//! of the crawl back by 7 minutes. The variable is read once. **A release build does not contain this code** and ignores
+//! the variable.
 
 /// A point of the crawl at which faults can be injected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +18,12 @@ pub(crate) enum FaultPoint {
     Read,
     /// The fence of a node in a crawl on many machines. A fault at this point has no places.
     Fence,
+    /// The clock of the crawl. Instead of a place, the entry has a number of minutes.
+    #[cfg_attr(
+        not(debug_assertions),
+        expect(dead_code, reason = "a release build shifts no clock")
+    )]
+    Clock,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,12 +36,14 @@ pub(crate) enum FaultKind {
     Hang,
     /// A safeguard is switched off, so that a test can show why the safeguard is needed.
     Off,
+    /// The clock is wrong.
+    Shift,
 }
 
 /// Panics or never returns, if a fault is injected at this place.
 pub(crate) fn inject(point: FaultPoint, place: &str) {
     match fault_at(point, place) {
-        None | Some(FaultKind::Off) => {}
+        None | Some(FaultKind::Off | FaultKind::Shift) => {}
         Some(FaultKind::Panic) => panic!("injected fault"),
         Some(FaultKind::Hang) => loop {
             std::thread::park();
@@ -53,6 +62,15 @@ pub(crate) async fn hang(point: FaultPoint, place: &str) {
 pub(crate) fn is_off(point: FaultPoint) -> bool {
     fault_at(point, "") == Some(FaultKind::Off)
 }
+
+/// Milliseconds by which the clock of the crawl is wrong.
+#[cfg(not(debug_assertions))]
+pub(crate) const fn clock_shift_ms() -> i64 {
+    0
+}
+
+#[cfg(debug_assertions)]
+pub(crate) use self::debug_build::clock_shift_ms;
 
 #[cfg(not(debug_assertions))]
 #[inline(always)]
@@ -82,14 +100,23 @@ mod debug_build {
         places: String,
     }
 
-    pub(super) fn fault_at(point: FaultPoint, place: &str) -> Option<FaultKind> {
+    fn faults() -> &'static [Fault] {
         static FAULTS: OnceLock<Vec<Fault>> = OnceLock::new();
-        let faults = FAULTS.get_or_init(|| {
+        FAULTS.get_or_init(|| {
             let list = std::env::var("ARANHA_INJECT_FAULTS").unwrap_or_default();
             list.split(',').filter_map(parse).collect()
-        });
+        })
+    }
+
+    pub(super) fn fault_at(point: FaultPoint, place: &str) -> Option<FaultKind> {
         let matching = |fault: &&Fault| fault.point == point && matches(&fault.places, place);
-        faults.iter().find(matching).map(|fault| fault.kind)
+        faults().iter().find(matching).map(|fault| fault.kind)
+    }
+
+    pub(crate) fn clock_shift_ms() -> i64 {
+        let shift = |fault: &&Fault| fault.point == FaultPoint::Clock;
+        let shift = faults().iter().find(shift);
+        shift.map_or(0, |fault| fault.places.parse().unwrap_or(0) * 60_000)
     }
 
     fn parse(text: &str) -> Option<Fault> {
@@ -101,12 +128,14 @@ mod debug_build {
                 "fetch" => FaultPoint::Fetch,
                 "read" => FaultPoint::Read,
                 "fence" => FaultPoint::Fence,
+                "clock" => FaultPoint::Clock,
                 _ => return None,
             },
             kind: match kind {
                 "panic" => FaultKind::Panic,
                 "hang" => FaultKind::Hang,
                 "off" => FaultKind::Off,
+                "shift" => FaultKind::Shift,
                 _ => return None,
             },
             places: places.to_owned(),

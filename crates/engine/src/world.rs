@@ -20,6 +20,7 @@ use crate::clock::Clock;
 use crate::collect::ReaderThreads;
 use crate::collection::Collection;
 use crate::commit::SharedFrontier;
+use crate::fault_injection::clock_shift_ms;
 
 /// Time limit for writing and merging the frontier's link runs after a commit.
 const TIDY_BUDGET: Duration = Duration::from_millis(20);
@@ -43,7 +44,7 @@ struct SimulatedParts {
 impl World {
     /// The real clock, network and archive.
     pub fn real() -> Self {
-        Self::with_clock(Clock::new(), false)
+        Self::with_clock(Clock::new(), clock_shift_ms() != 0)
     }
 
     /// The real network and archive. The clock starts at `now` (unix milliseconds), so that a test can crawl on another

@@ -58,32 +58,13 @@ pub fn address_for(role: &str, schema: &str) -> String {
     CLUSTER.address(role, schema)
 }
 
-/// Runs SQL statements. Returns what psql prints, without headers.
+/// Runs SQL statements on the server of this process. Returns what psql prints, without headers.
 ///
 /// # Panics
 ///
 /// If a statement fails.
 pub fn sql(statements: &str) -> String {
-    let programs = programs().expect("PostgreSQL is installed");
-    let mut psql = Command::new(programs.join("psql"));
-    psql.args([
-        "-X",
-        "-q",
-        "-A",
-        "-t",
-        "-v",
-        "ON_ERROR_STOP=1",
-        "-U",
-        "aranha",
-        "-d",
-        "postgres",
-        "-h",
-    ]);
-    psql.arg(&CLUSTER.folder).args(["-c", statements]);
-    let output = psql.stdin(Stdio::null()).output().expect("psql runs");
-    let problem = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{statements}: {problem}");
-    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    CLUSTER.sql(statements)
 }
 
 impl Cluster {
@@ -167,6 +148,39 @@ impl Cluster {
     pub fn restart(&self) -> io::Result<()> {
         self.order("start");
         self.wait_until_ready()
+    }
+
+    /// Runs SQL statements. Returns what psql prints, without headers.
+    ///
+    /// # Panics
+    ///
+    /// If a statement fails.
+    pub fn sql(&self, statements: &str) -> String {
+        let programs = programs().expect("PostgreSQL is installed");
+        let mut psql = Command::new(programs.join("psql"));
+        psql.args([
+            "-X",
+            "-q",
+            "-A",
+            "-t",
+            "-v",
+            "ON_ERROR_STOP=1",
+            "-U",
+            "aranha",
+            "-d",
+            "postgres",
+            "-h",
+        ]);
+        psql.arg(&self.folder).args(["-c", statements]);
+        let output = psql.stdin(Stdio::null()).output().expect("psql runs");
+        let problem = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{statements}: {problem}");
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+
+    /// The socket on which the server listens.
+    pub fn socket(&self) -> PathBuf {
+        self.folder.join(".s.PGSQL.5432")
     }
 
     fn order(&self, line: &str) {

@@ -1,16 +1,19 @@
 //! `aranha clean`: releases the sites of dead nodes, and finds stored responses that the frontier does not know (M4).
 //!
-//! If a process is killed, its volumes may contain responses whose check-in was lost (orphans). This is harmless,
-//! because the pages are fetched again. If the frontier does not know a page at all, the page can be added to it
-//! (adopted), so that the stored content can be found.
+//! If a process is killed, its volumes may contain responses whose check-in was lost (orphans). The same happens if a node
+//! was declared dead and the frontier refuses its check-ins, because their leases are lost; the node lists these responses in
+//! `unrecorded.jsonl`. This is harmless, because the pages are fetched again. If the frontier does not know a page at all,
+//! the page can be added to it (adopted), so that the stored content can be found.
 
 use std::collections::{BTreeMap, HashSet};
+use std::io::ErrorKind;
+use std::path::Path;
 
 use aranha_engine::{Clock, Collection as Folder};
 use aranha_frontier::{PageFilter, PageRecord};
 use aranha_volume::VolumeId;
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::collection_reader::CollectionReader;
 use crate::display::grouped;
@@ -52,6 +55,8 @@ struct Orphan {
     offset: u64,
     /// Whether the frontier knows the page.
     is_known: bool,
+    /// Whether its lease was lost before its check-in was stored (`unrecorded.jsonl`). Otherwise a process was killed.
+    has_lost_lease: bool,
 }
 
 /// Site, origin and records of pages that can be adopted.
@@ -86,7 +91,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
             .iter()
             .map(|orphan| {
                 json!({"url": orphan.url, "site": orphan.site, "volume_id": orphan.volume.to_string(), "offset": orphan.offset,
-                       "known": orphan.is_known})
+                       "known": orphan.is_known, "lost_lease": orphan.has_lost_lease})
             })
             .collect();
         output.json(&json!({"dead_nodes": dead_nodes, "orphans": listed, "adopted": adopted}))?;
@@ -97,8 +102,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
                 (false, true) => "adopted",
                 (false, false) => "unknown: --adopt adds it",
             };
+            let reason = if orphan.has_lost_lease {
+                "; its lease was lost"
+            } else {
+                ""
+            };
             let line = format!(
-                "{}\t{} at byte {}\t{fate}",
+                "{}\t{} at byte {}\t{fate}{reason}",
                 orphan.url, orphan.volume, orphan.offset
             );
             output.line(Escaped(&line))?;
@@ -135,6 +145,7 @@ fn find_orphans(collection: &CollectionReader) -> Result<(Vec<Orphan>, Adoptable
         );
         true
     })?;
+    let unrecorded = unrecorded(&collection.folder)?;
     let (mut orphans, mut adoptable) = (Vec::new(), Adoptable::new());
     let is_orphan =
         |location: aranha_volume::Location| !recorded.contains(&(location.volume, location.offset));
@@ -157,6 +168,8 @@ fn find_orphans(collection: &CollectionReader) -> Result<(Vec<Orphan>, Adoptable
                     volume: location.volume,
                     offset: location.offset,
                     is_known,
+                    has_lost_lease: unrecorded
+                        .contains(&(location.volume.to_string(), location.offset)),
                 });
                 if !is_known {
                     let found = adoptable.entry(site.clone()).or_default();
@@ -168,4 +181,25 @@ fn find_orphans(collection: &CollectionReader) -> Result<(Vec<Orphan>, Adoptable
         Ok(())
     })?;
     Ok((orphans, adoptable))
+}
+
+/// The volumes and offsets of the responses that `unrecorded.jsonl` lists.
+fn unrecorded(folder: &Path) -> Result<HashSet<(String, u64)>, CommandError> {
+    let path = Folder::at(folder).unrecorded();
+    let text = match std::fs::read_to_string(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(HashSet::new()),
+        text => text.map_err(|error| {
+            let problem = format!("cannot read {}: {error}", path.display());
+            CommandError::failed(problem).hint("you must be allowed to read the file")
+        })?,
+    };
+    // A crash may have left an incomplete last line.
+    let lines = text
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let places = lines.filter_map(|line| {
+        let volume = line["volume"].as_str()?.to_owned();
+        Some((volume, line["offset"].as_u64()?))
+    });
+    Ok(places.collect())
 }

@@ -73,6 +73,9 @@ struct Gate {
     closed_until: Option<Instant>,
     /// When the gate was claimed.
     claimed: Option<Instant>,
+    /// Whether the gate is being given back, or the frontier did not answer when it was. It may still belong to this node
+    /// there.
+    is_returning: bool,
 }
 
 impl Gate {
@@ -82,12 +85,13 @@ impl Gate {
             owner: 0,
             closed_until: None,
             claimed: None,
+            is_returning: false,
         }
     }
 
     fn claimed(&mut self, node: u64, closed: Duration) {
         let now = Instant::now();
-        (self.owner, self.claimed) = (node, Some(now));
+        (self.owner, self.claimed, self.is_returning) = (node, Some(now), false);
         self.closed_until = Some(now + closed).max(self.closed_until);
     }
 
@@ -191,7 +195,8 @@ impl AddressGates {
         let mut gates = Vec::with_capacity(idle.len());
         let mut addresses = Vec::with_capacity(idle.len());
         for (address, mut gate) in idle {
-            gate.owner = 0;
+            // The change may be stored although the frontier does not answer, so the next request claims the gate again.
+            (gate.owner, gate.is_returning) = (0, true);
             gates.push(gate);
             addresses.push(address);
         }
@@ -199,9 +204,14 @@ impl AddressGates {
         let call = move |frontier: &mut dyn aranha_frontier::Frontier| {
             frontier.give_gates_back(now, &addresses)
         };
-        if let Err(error) = owners.frontier.call(call).await {
-            // The gates still belong to this node. They are given back when it ends, or after their next use.
-            tracing::warn!(%error, "gates were not given back");
+        match owners.frontier.call(call).await {
+            Ok(()) => {
+                for gate in &mut gates {
+                    gate.is_returning = false;
+                }
+            }
+            // The next call of this function gives them back.
+            Err(error) => tracing::warn!(%error, "gates were not given back"),
         }
     }
 
@@ -216,7 +226,8 @@ impl AddressGates {
             let gate = (Arc::strong_count(gate) == 1).then(|| Arc::clone(gate))?;
             let gate = gate.try_lock_owned().ok()?;
             let idle_for = gate.last_use()?.elapsed();
-            let is_idle = gate.owner != 0 && idle_for > self.pause * IDLE_PAUSES;
+            let is_own = gate.owner != 0 || gate.is_returning;
+            let is_idle = is_own && idle_for > self.pause * IDLE_PAUSES;
             is_idle.then_some((*address, gate))
         });
         unused.take(MAX_GIVEN_BACK).collect()
@@ -233,7 +244,9 @@ impl AddressGates {
                 // Keep a gate if a visit holds it or waits for it, if this node owns it, or if its pause is not over.
                 Arc::strong_count(gate) > 1
                     || gate.try_lock().map_or(true, |gate| {
-                        gate.owner != 0 || gate.last_use().is_some_and(|end| end.elapsed() < pause)
+                        gate.owner != 0
+                            || gate.is_returning
+                            || gate.last_use().is_some_and(|end| end.elapsed() < pause)
                     })
             });
             table.sweep_at = (table.by_address.len() * 2).max(MIN_SWEEP);
@@ -279,6 +292,9 @@ impl GateOwners {
 
 #[cfg(test)]
 mod tests {
+    use aranha_frontier::{Frontier as _, NodeSettings, Options, Postgres};
+    use aranha_test_database::Cluster;
+
     use super::*;
 
     const ADDRESS: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(127, 0, 0, 9));
@@ -351,5 +367,37 @@ mod tests {
         gates.table.lock().unwrap().sweep_at = 0;
         gates.enter(IpAddr::from([1, 2, 3, 4]), 0).await.unwrap();
         assert_eq!(gates.table.lock().unwrap().by_address.len(), 2);
+    }
+
+    /// The gates stayed with the node until it ended, so that their sites were not visited by other nodes.
+    #[tokio::test(flavor = "multi_thread")]
+    async fn idle_gates_are_given_back_after_an_outage() {
+        let database = Cluster::start().unwrap();
+        let settings = NodeSettings {
+            pause: Duration::from_millis(1),
+            ..NodeSettings::default()
+        };
+        let frontier = Postgres::open(&database.address_of("crawl"), Options::default(), settings);
+        let frontier = frontier.unwrap();
+        let node = frontier.fence().unwrap().term().node;
+        let owners = GateOwners {
+            frontier: SharedFrontier::new(Box::new(frontier)),
+            clock: Clock::new(),
+        };
+        let gates = AddressGates::new(Duration::from_millis(1), false).with_owners(Some(owners));
+        let own_gates = || database.sql("SELECT count(*) FROM crawl.gates WHERE node IS NOT NULL");
+        drop(gates.enter(ADDRESS, node).await.unwrap());
+        assert_eq!(own_gates(), "1");
+        tokio::time::sleep(Duration::from_millis(1) * 2 * IDLE_PAUSES).await;
+        database.crash();
+        gates.give_idle_back().await;
+        database.restart().unwrap();
+        assert_eq!(own_gates(), "1");
+        // The first call may find the connection lost.
+        for _ in 0..3 {
+            gates.give_idle_back().await;
+        }
+        assert_eq!(own_gates(), "0");
+        assert!(gates.idle_gates().is_empty());
     }
 }
