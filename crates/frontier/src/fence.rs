@@ -10,7 +10,8 @@
 //! 3. At its expiry on the clock of the database, other nodes may declare it dead.
 //!
 //! The deadline is counted from a time before the node asked for the renewal. It is on `CLOCK_BOOTTIME`, which also
-//! runs while the machine sleeps. So it does not depend on the clocks of other machines.
+//! runs while the machine sleeps. So it does not depend on the clocks of other machines. In a simulation the fence
+//! follows tokio's paused clock, and there is no timer.
 
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -32,25 +33,28 @@ pub fn boot_time() -> i64 {
     time.tv_sec * 1000 + time.tv_nsec / 1_000_000
 }
 
+/// The clock of a fence.
+#[derive(Clone, Copy, Debug)]
+enum FenceClock {
+    /// [`boot_time`].
+    Machine,
+    /// Milliseconds since this instant of tokio's clock, which a simulation sets.
+    Simulated(tokio::time::Instant),
+}
+
 /// The right of a node to send requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Term {
     /// Number of the node. It changes when the node was declared dead and has registered again.
     pub node: u64,
-    /// The time until which requests may be sent, on the clock of [`boot_time`].
+    /// The time until which requests may be sent, on the clock of the fence.
     pub deadline: i64,
-}
-
-impl Term {
-    /// Time from now to the deadline; zero if it has passed.
-    pub fn remaining(&self) -> Duration {
-        Duration::from_millis(self.deadline.saturating_sub(boot_time()).max(0) as u64)
-    }
 }
 
 /// Whether a node may send requests.
 #[derive(Debug)]
 pub struct Fence {
+    clock: FenceClock,
     term: watch::Sender<Term>,
     /// Requests that have passed the fence and have not ended.
     under_way: AtomicUsize,
@@ -74,7 +78,17 @@ impl Drop for Pass<'_> {
 
 impl Fence {
     pub(crate) fn new() -> Fence {
+        Fence::with_clock(FenceClock::Machine)
+    }
+
+    /// A fence on tokio's clock. Call this within a runtime whose clock is paused.
+    pub(crate) fn simulated() -> Fence {
+        Fence::with_clock(FenceClock::Simulated(tokio::time::Instant::now()))
+    }
+
+    fn with_clock(clock: FenceClock) -> Fence {
         Fence {
+            clock,
             term: watch::Sender::new(Term::default()),
             under_way: AtomicUsize::new(0),
             idle: Notify::new(),
@@ -82,8 +96,25 @@ impl Fence {
         }
     }
 
-    /// From now on, end this process if it is stopped until after its deadline. Call this before the first request.
+    /// The time on the clock of the fence, in milliseconds.
+    pub(crate) fn now(&self) -> i64 {
+        match self.clock {
+            FenceClock::Machine => boot_time(),
+            FenceClock::Simulated(start) => start.elapsed().as_millis() as i64,
+        }
+    }
+
+    /// Time from now to the deadline of a term; zero if it has passed.
+    pub fn remaining(&self, term: Term) -> Duration {
+        Duration::from_millis(term.deadline.saturating_sub(self.now()).max(0) as u64)
+    }
+
+    /// From now on, end this process if it is stopped until after its deadline. Call this before the first request. In a
+    /// simulation this does nothing.
     pub fn guard_process(&self) -> io::Result<()> {
+        if matches!(self.clock, FenceClock::Simulated(_)) {
+            return Ok(());
+        }
         let timer = KillTimer::new()?;
         *self.timer.lock().unwrap_or_else(PoisonError::into_inner) = Some(timer);
         Ok(())
@@ -106,7 +137,7 @@ impl Fence {
         self.under_way.fetch_add(1, SeqCst);
         let pass = Pass(self);
         let term = self.term();
-        if term.node == node && boot_time() < term.deadline {
+        if term.node == node && self.now() < term.deadline {
             return Ok(pass);
         }
         Err(term)
@@ -117,7 +148,7 @@ impl Fence {
     pub fn close(&self) -> io::Result<bool> {
         let timer = self.timer.lock().unwrap_or_else(PoisonError::into_inner);
         // A renewal may have arrived meanwhile. It takes the same lock.
-        if boot_time() < self.term().deadline {
+        if self.now() < self.term().deadline {
             return Ok(true);
         }
         if self.under_way.load(SeqCst) > 0 {
@@ -139,7 +170,7 @@ impl Fence {
     pub(crate) fn renew(&self, node: u64, asked: i64, ttl: Duration) -> io::Result<()> {
         let until = |margin: u32| asked + ttl.saturating_sub(ttl / margin).as_millis() as i64;
         let timer = self.timer.lock().unwrap_or_else(PoisonError::into_inner);
-        if until(DEADLINE_MARGIN) <= boot_time() {
+        if until(DEADLINE_MARGIN) <= self.now() {
             return Ok(());
         }
         if let Some(timer) = &*timer {
@@ -178,7 +209,7 @@ mod tests {
         let pass = fence.enter(7).expect("in time");
         assert_eq!(fence.enter(6).expect_err("another node").node, 7);
         // Three quarters of the time to live.
-        let remaining = fence.term().remaining();
+        let remaining = fence.remaining(fence.term());
         assert!(remaining <= minute * 3 / 4 && remaining > minute / 2);
         assert_eq!(fence.under_way.load(SeqCst), 1);
         drop(pass);
@@ -203,7 +234,7 @@ mod tests {
         let ttl = Duration::from_secs(8);
         fence.renew(7, boot_time() - 5800, ttl).expect("renews");
         let pass = fence.enter(7).expect("in time");
-        std::thread::sleep(fence.term().remaining() + Duration::from_millis(1));
+        std::thread::sleep(fence.remaining(fence.term()) + Duration::from_millis(1));
         assert!(!fence.close().expect("looks"), "a request is under way");
         drop(pass);
         assert!(fence.close().expect("clears"));
