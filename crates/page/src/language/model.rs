@@ -212,8 +212,8 @@ impl Sums {
         *rows = 0;
     }
 
-    /// Moves the sums for all small counts to the products, and returns the products. `factors` are the values of `ln(1
-    /// + count)` as fixed-point numbers, by count.
+    /// Moves the sums for all small counts to the products, and returns the products. `factors` are the logarithms
+    /// `ln(1 + count)` as fixed-point numbers, by count.
     fn products(mut self, factors: &[u16]) -> [u32; ROW] {
         for (count, &factor) in factors.iter().enumerate().take(SMALL_COUNTS + 1).skip(1) {
             self.multiply(count, factor);
