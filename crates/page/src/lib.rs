@@ -28,6 +28,8 @@
 //! 5. `text` computes the digest of the text and the sketch that finds near duplicates (D2, D3).
 //! 6. `language` identifies the language of the text (T6).
 //!
+//! Documents such as PDF are read by another crate, in another process. `document` adds their content to a page.
+//!
 //! [`LinkRewriter`] is not part of that flow. It replaces the links of an archived page for an offline copy.
 //!
 //! **Invariants.** [`read`] never fails and never panics. Faults of a page are listed in [`Page::remarks`]. Time is
@@ -38,6 +40,7 @@
 //! Read [`Page`] first, then `format/mod.rs`.
 
 mod charset;
+mod document;
 mod format;
 mod html_syntax;
 mod input;
@@ -51,6 +54,7 @@ mod rewrite;
 mod swar;
 mod text;
 
+pub use document::DocumentContent;
 pub use input::Input;
 pub use language::{FoundLanguage, identify_language, iso_639_3};
 pub use links::{Link, LinkKind};
@@ -60,6 +64,11 @@ pub use page::Page;
 pub use remark::PageRemark;
 pub use rewrite::LinkRewriter;
 pub use text::near_duplicate::is_near_duplicate;
+
+/// Decides the media type of a body from its declared type, its first bytes and the file extension of its URL (T3).
+pub fn media_type(content_type: Option<&str>, url: &str, body: &[u8]) -> MediaType {
+    media_type::decide(content_type, url, body, &mut Vec::new())
+}
 
 /// Reads a page. Never fails: faults are listed in [`Page::remarks`].
 pub fn read(input: &Input<'_>, options: &Options) -> Page {
@@ -72,9 +81,6 @@ pub fn read(input: &Input<'_>, options: &Options) -> Page {
             .content_language
             .and_then(|value| language::parse_tag(value.as_bytes()));
     }
-    if options.identify_language {
-        let declared = page.language.as_deref();
-        page.language_found = identify_language(&page.text, declared, input.url);
-    }
+    page.identify_language(input.url, options);
     page
 }

@@ -12,9 +12,10 @@
 //! | SVG images | `html` | links, with `Options::assets` |
 //! | web application manifests | `web_manifest` | links, with `Options::assets` |
 //!
-//! All other media types give a page without links or text.
+//! All other media types give a page without links or text. Documents such as PDF are read by the crate `aranha-read` in processes
+//! of their own, because their readers may crash.
 //!
-//! To add a format, for example PDF: add the module `pdf` with `read(body: &[u8], options: &Options, page: &mut Page)`,
+//! To add a format: add a module with `read(body: &[u8], options: &Options, page: &mut Page)`,
 //! a variant to [`Format`], its media type to `Format::of`, and an arm to the `match` in [`read`]. Like every reader,
 //! it must not fail. It reports content that it cannot read as a [`PageRemark`].
 
