@@ -13,6 +13,7 @@ mod collection_reader;
 mod commands;
 mod crawl_state;
 mod display;
+mod documents;
 mod error;
 mod fetch_json;
 mod foreign_flags;

@@ -6,6 +6,7 @@ use aranha_url::{Base, CanonUrl};
 use aranha_volume::{ArchiveReader, WarcRecord};
 
 use crate::collection_reader::CollectionReader;
+use crate::documents::{DocumentReading, Documents};
 use crate::error::CommandError;
 use crate::own_volumes::OwnVolumes;
 use crate::page_history::{self, ResponseKind};
@@ -163,8 +164,31 @@ fn stored_elsewhere(url: &CanonUrl, place: &str) -> CommandError {
         .hint("run the command on that machine, with -c and that folder")
 }
 
-/// Parses a stored response.
+/// Parses a stored response. Documents such as PDF give a page without text.
 pub(crate) fn parse(stored: &WarcRecord, options: &aranha_page::Options) -> Page {
+    parse_with(stored, options, |input| aranha_page::read(input, options))
+}
+
+/// Parses a stored response. Documents such as PDF are read in a worker process. The second value is about the document.
+pub(crate) fn parse_document(
+    stored: &WarcRecord,
+    options: &aranha_page::Options,
+) -> (Page, Option<DocumentReading>) {
+    let documents = Documents::new(1, options.clone());
+    let mut reading = None;
+    let page = parse_with(stored, options, |input| {
+        let (page, document) = documents.read(input, None);
+        reading = document;
+        page
+    });
+    (page, reading)
+}
+
+fn parse_with(
+    stored: &WarcRecord,
+    options: &aranha_page::Options,
+    read: impl FnOnce(&Input<'_>) -> Page,
+) -> Page {
     let body = stored.body_decoded(MAX_DECODED_BODY);
     let content_type = stored.http_header("content-type");
     let content_language = stored.http_header("content-language");
@@ -174,7 +198,7 @@ pub(crate) fn parse(stored: &WarcRecord, options: &aranha_page::Options) -> Page
         body: &body,
         content_language: content_language.as_deref(),
     };
-    let mut page = aranha_page::read(&input, options);
+    let mut page = read(&input);
     for header in stored.http_headers("link") {
         page.add_link_header(&header, options);
     }

@@ -221,6 +221,13 @@ fn every_field_is_documented() {
         &read(&collection, &["links", "--assets", page]),
     );
     doc.check("`aranha text --json`", &read(&collection, &["text", page]));
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus/read/sample.rtf");
+    let mut read_file = aranha();
+    read_file.args(["read", "--json"]).arg(file);
+    let read_file = read_file.output().unwrap();
+    assert_status(&read_file, 0);
+    let read_file = objects(&String::from_utf8(read_file.stdout).unwrap());
+    doc.check("`aranha read --json`", &read_file);
     doc.check("`aranha diff --json`", &read(&collection, &["diff", page]));
     doc.check("`aranha check --json`", &read(&collection, &["check"]));
     doc.check(

@@ -66,7 +66,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
         let (_, stored) = collection.stored(&url, &records, index)?;
         let mut options = collection.config.page.clone();
         options.text = true;
-        Ok(stored_page::parse(&stored, &options))
+        Ok(stored_page::parse_document(&stored, &options).0)
     };
     let (old, new) = (read(from)?, read(to)?);
     if old.text.is_empty() && new.text.is_empty() && records[from].digest != records[to].digest {

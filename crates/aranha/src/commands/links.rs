@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     let (collection, record, stored) = stored_page::open(&arguments.version)?;
     let mut options = collection.config.page.clone();
     options.assets |= arguments.assets;
-    let page = stored_page::parse(&stored, &options);
+    let (page, _) = stored_page::parse_document(&stored, &options);
     let url = stored.url().unwrap_or(&arguments.version.page.url);
     let bases = LinkBases::new(&collection, &collection.url(url)?, &page, &record);
     let mut output = Output::new();

@@ -22,6 +22,7 @@ mod man;
 mod node;
 mod nodes;
 mod pages;
+mod read;
 mod robots;
 mod seed;
 mod seed_list;
@@ -54,6 +55,7 @@ pub(crate) enum Command {
     Links(links::Arguments),
     Text(text::Arguments),
     Cat(cat::Arguments),
+    Read(read::Arguments),
     History(history::Arguments),
     Diff(diff::Arguments),
     #[command(subcommand)]
@@ -95,6 +97,7 @@ pub(crate) fn run(command: Command) -> Result<ExitStatus, CommandError> {
         Command::Links(arguments) => links::run(&arguments),
         Command::Text(arguments) => text::run(&arguments),
         Command::Cat(arguments) => cat::run(&arguments),
+        Command::Read(arguments) => read::run(&arguments),
         Command::History(arguments) => history::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Export(command) => export::run(&command),
