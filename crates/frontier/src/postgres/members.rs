@@ -47,7 +47,8 @@ struct FolderFile {
 }
 
 /// The number of a folder in this crawl. A file in the folder remembers it. A folder that was moved or copied gets a
-/// new number, so that no two folders have the same number.
+/// new number, so that no two folders have the same number. After the database was restored from a backup, it may not
+/// know the folder. The folder then keeps its number, because the names of its volumes contain it.
 pub(super) fn register_folder(
     tables: &PostgresTables,
     folder: &Path,
@@ -69,9 +70,12 @@ pub(super) fn register_folder(
     }
     let place = place_of(folder);
     if let Some(FolderFile { folder: number, .. }) = remembered {
-        let sql = "UPDATE folders SET node = $2 WHERE folder = $1 AND place = $3";
+        let sql = "INSERT INTO folders VALUES ($1, $2, $3) \
+                   ON CONFLICT (folder) DO UPDATE SET node = $2 WHERE folders.place = $3";
         let number_ = i64::from(number);
         if tables.connection.run(sql, &[&number_, &node, &place])? == 1 {
+            let sql = "SELECT setval('folder_ids', $1) FROM folder_ids WHERE last_value < $1";
+            tables.connection.first(sql, &[&number_])?;
             return Ok(number);
         }
     }

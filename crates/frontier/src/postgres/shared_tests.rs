@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::outage_tests::connection;
 use super::tests::{LONG, Schema};
 use super::*;
 use crate::Frontier as _;
@@ -56,6 +57,30 @@ fn a_folder_keeps_its_number_unless_it_was_copied() {
     assert!(
         matches!(error, FrontierError::OtherFrontier { .. }),
         "{error}"
+    );
+}
+
+/// A folder got a new number after the database was restored, and the next new folder got the number that the volumes of the first
+/// one have in their names.
+#[test]
+fn a_folder_that_a_restored_database_does_not_know_keeps_its_number() {
+    let schema = Schema::new();
+    let folders = tempfile::tempdir().expect("a folder");
+    let number = |name: &str| {
+        let folder = folders.path().join(name);
+        std::fs::create_dir_all(&folder).expect("creates");
+        let mut node = open_in(&schema, name, &folder).expect("opens");
+        shared(&mut node).folder()
+    };
+    assert_eq!([number("a"), number("b"), number("c")], [1, 2, 3]);
+    // As in a backup that was made when there was one folder.
+    let restored = "DELETE FROM folders WHERE folder > 1; SELECT setval('folder_ids', 1)";
+    connection(schema.address())
+        .batch(restored)
+        .expect("changes");
+    assert_eq!(
+        [number("c"), number("new"), number("b"), number("a")],
+        [3, 4, 2, 1]
     );
 }
 
