@@ -127,7 +127,8 @@ fn links_to_hazards(writer: &mut LinkWriter<'_>, web: &Web, site: &Site) {
 }
 
 /// The outline of a section. The section links to its leaves at even positions. Each of these leaves links to the next
-/// leaf. But if the links of a leaf must not be followed (`nofollow`), the section itself links to the next leaf.
+/// leaf. But if the links of a leaf must not be followed (`nofollow`), the section itself links to the next leaf. Like
+/// nearly every list page of the real web, it has a link to the home page.
 fn section(web: &Web, site: &Site, section: usize) -> Outline {
     let mut writer = LinkWriter::new(web, site, &site.page_path(section + 1));
     writer.asset(Markup::Style, "/style.css");
@@ -146,6 +147,8 @@ fn section(web: &Web, site: &Site, section: usize) -> Outline {
     let bare = format!("/{}", site.section_name(next)); // the server redirects to the path with a final slash
     writer.inside(Markup::Anchor, &bare);
     writer.anywhere();
+    // The last link, so that the random choices for the other links do not depend on it.
+    writer.inside(Markup::Anchor, "/");
     writer.finish()
 }
 
