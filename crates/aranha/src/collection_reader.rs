@@ -103,7 +103,8 @@ impl CollectionReader {
 
     /// When and why the contents of this page were deleted; `None` if they were not deleted.
     pub(crate) fn forgotten(&self, url: &CanonUrl) -> Result<Option<ForgottenEntry>, CommandError> {
-        forgotten::find(&Folder::at(&self.folder), &self.literal, url)
+        let entries = forgotten::read(&Folder::at(&self.folder), &self.view)?;
+        Ok(forgotten::find(entries, &self.literal, url))
     }
 
     /// The canonical form of a typed URL under the URL rules of this collection.

@@ -1,8 +1,11 @@
-//! `forgotten.jsonl`: the pages and sites whose contents `aranha forget` has deleted, one JSON object per line.
+//! `forgotten.jsonl`: the pages and sites whose contents `aranha forget` has deleted, one JSON object per line. In a crawl of
+//! several machines these lines are in the frontier.
 
 use std::io::ErrorKind;
 
 use aranha_engine::Collection;
+use aranha_frontier::View;
+use aranha_frontier::shared::FORGOTTEN;
 use aranha_units::calendar;
 use aranha_url::{CanonUrl, Canonicaliser};
 use serde::{Deserialize, Serialize};
@@ -24,6 +27,9 @@ pub(crate) struct ForgottenEntry {
     /// If this page was forgotten only because it had the same payload as the target of the command, that target.
     #[serde(default)]
     pub(crate) copy_of: Option<String>,
+    /// In a crawl of several machines: the numbers of the folder in which the records were.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) folders: Vec<u32>,
 }
 
 impl ForgottenEntry {
@@ -75,6 +81,14 @@ impl ForgetTarget {
         }
     }
 
+    /// The name of the target in `forgotten.jsonl`.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Page(url) => url.as_str(),
+            Self::Site(site) => site,
+        }
+    }
+
     /// The black list entry that blocks the target.
     pub(crate) fn block_entry(&self) -> String {
         match self {
@@ -86,18 +100,25 @@ impl ForgetTarget {
 
 /// The newest line that covers a URL.
 pub(crate) fn find(
-    collection: &Collection,
+    entries: Vec<ForgottenEntry>,
     literal: &Canonicaliser,
     url: &CanonUrl,
-) -> Result<Option<ForgottenEntry>, CommandError> {
+) -> Option<ForgottenEntry> {
     let covers = |entry: &ForgottenEntry| {
         ForgetTarget::parse(&entry.target, literal).is_some_and(|target| target.covers(url))
     };
-    Ok(read(collection)?.into_iter().rev().find(covers))
+    entries.into_iter().rev().find(covers)
 }
 
-/// All lines, oldest first.
-pub(crate) fn read(collection: &Collection) -> Result<Vec<ForgottenEntry>, CommandError> {
+/// All lines of a collection, or of the frontier that it shares, oldest first.
+pub(crate) fn read(
+    collection: &Collection,
+    view: &View,
+) -> Result<Vec<ForgottenEntry>, CommandError> {
+    if view.is_shared() {
+        let shared = view.text(FORGOTTEN)?;
+        return Ok(shared.map_or_else(Vec::new, |shared| parse(&shared.text)));
+    }
     let path = collection.forgotten();
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
@@ -107,10 +128,14 @@ pub(crate) fn read(collection: &Collection) -> Result<Vec<ForgottenEntry>, Comma
             return Err(CommandError::failed(sentence).hint("the file must be readable"));
         }
     };
+    Ok(parse(&text))
+}
+
+fn parse(text: &str) -> Vec<ForgottenEntry> {
     let entries = text
         .lines()
         .filter_map(|line| serde_json::from_str(line).ok());
-    Ok(entries.collect())
+    entries.collect()
 }
 
 #[cfg(test)]

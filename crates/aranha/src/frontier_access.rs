@@ -141,13 +141,24 @@ fn node_settings(config: &Config, folder: Option<PathBuf>) -> NodeSettings {
 /// Opens the frontier for a crawl in the folder. If the frontier is shared, opens it for a node that stores its volumes
 /// in the folder.
 pub(crate) fn node(folder: &Folder, config: &Config) -> Result<Box<dyn Frontier>, CommandError> {
-    let Some(address) = address(&config.frontier.url)? else {
-        let frontier = Embedded::open(folder.root(), config.frontier.clone())?;
+    if let Some(frontier) = shared_node(folder, config)? {
         return Ok(Box::new(frontier));
+    }
+    let frontier = Embedded::open(folder.root(), config.frontier.clone())?;
+    Ok(Box::new(frontier))
+}
+
+/// Opens the shared frontier for a node, which stores its volumes in the folder; `None` if the frontier is in the folder.
+pub(crate) fn shared_node(
+    folder: &Folder,
+    config: &Config,
+) -> Result<Option<Postgres>, CommandError> {
+    let Some(address) = address(&config.frontier.url)? else {
+        return Ok(None);
     };
     let settings = node_settings(config, Some(folder.root().to_owned()));
     let frontier = Postgres::open(&address, config.frontier.clone(), settings)?;
-    Ok(Box::new(frontier))
+    Ok(Some(frontier))
 }
 
 /// Requires that the collection exists: its folder, or the tables of its shared frontier.

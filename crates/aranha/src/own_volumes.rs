@@ -43,6 +43,20 @@ impl OwnVolumes {
         })
     }
 
+    /// The numbers of this folder, without that of a crawl on one machine.
+    pub(crate) fn folder_numbers(&self) -> Vec<u32> {
+        let numbers = self.numbers.iter().copied();
+        let mut numbers: Vec<u32> = numbers.filter(|number| *number > 0).collect();
+        numbers.sort_unstable();
+        numbers
+    }
+
+    /// The folder with this number, if it is known.
+    pub(crate) fn folder(&self, number: u32) -> Option<&FolderEntry> {
+        let mut folders = self.folders.iter();
+        folders.find(|folder| folder.number == number)
+    }
+
     /// Whether the volume should be in this folder.
     pub(crate) fn contains(&self, volume: VolumeId) -> bool {
         self.numbers.contains(&volume.node())
@@ -53,9 +67,7 @@ impl OwnVolumes {
         if self.contains(volume) {
             return None;
         }
-        let mut folders = self.folders.iter();
-        let folder = folders.find(|folder| folder.number == volume.node());
-        Some(match folder {
+        Some(match self.folder(volume.node()) {
             Some(folder) => format!(
                 "stored by {} in volume {volume} in {}; not in this folder",
                 folder.node, folder.place

@@ -9,6 +9,7 @@ mod support;
 use std::path::Path;
 use std::process::Output;
 
+use aranha_test_database::new_address;
 use process::{assert_error, run};
 use scripted_site::{ScriptedSite, crawl, links, page, status};
 use serde_json::Value;
@@ -52,6 +53,17 @@ fn forget(target: &str, flags: &[&str], folder: &Path) -> Output {
 
 fn read(command: &str, url: &str, folder: &Path) -> Output {
     run(aranha().args([command, url, "-c"]).arg(folder))
+}
+
+/// What is said about contents that remain in one other folder.
+fn remaining(output: &Output) -> String {
+    assert_status(output, 1);
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        message.contains("1 other folder of the crawl still has contents"),
+        "{message}"
+    );
+    message
 }
 
 fn json(output: &Output) -> Value {
@@ -167,4 +179,86 @@ fn a_site_is_forgotten_and_can_be_fetched_again() {
     assert_status(&read("text", &site.url("/secret"), &folder), 0);
     assert!(archive_text(&folder).contains(SECRET));
     assert_status(&run(aranha().args(["check", "-c"]).arg(&folder)), 0);
+}
+
+/// Each of two folders of one crawl has a version of the page and of its copy. A third one has nothing.
+#[test]
+fn a_page_is_forgotten_in_every_folder_of_a_shared_crawl() {
+    let site = site("/other");
+    let above = tempfile::tempdir().unwrap();
+    let address = new_address();
+    let [one, two] = ["one", "two"].map(|name| above.path().join(name));
+    let crawl_in = |folder: &Path, flags: &[&str]| {
+        let mut command = crawl(folder, &site.url("/"));
+        scripted_site::run(command.args(["--frontier", &address]).args(flags));
+    };
+    crawl_in(&one, &[]);
+    crawl_in(&two, &["--again"]);
+    let secret = site.url("/secret");
+    let flags = ["--copies", "--reason", "pedido 18", "--json"];
+
+    let planned = json(&forget(
+        &secret,
+        &[&flags[..], &["--dry-run"]].concat(),
+        &one,
+    ));
+    assert_eq!(planned["records"], 2, "{planned}");
+    let elsewhere = &planned["elsewhere"];
+    assert_eq!(elsewhere[0]["records"], 2, "{planned}");
+    let place = elsewhere[0]["place"].as_str().unwrap();
+    assert!(place.ends_with(two.to_str().unwrap()), "{place}");
+    assert!(archive_text(&one).contains(SECRET));
+
+    // Only this folder is changed. The message names the other one, and the command to run there.
+    let message = remaining(&forget(&secret, &flags[..3], &one));
+    let two_path = std::fs::canonicalize(&two).unwrap();
+    let command = format!(
+        "aranha forget {secret} -c {} --copies --reason 'pedido 18'",
+        two_path.display()
+    );
+    assert!(message.contains(&command), "{message}");
+    assert!(!archive_text(&one).contains(SECRET));
+    assert!(archive_text(&two).contains(SECRET));
+    assert_error(&read("cat", &secret, &one), 1, "pedido 18");
+    assert_status(&read("cat", &secret, &two), 0);
+
+    // A folder without volumes changes nothing, and the other folder still has to do its part.
+    let mut nowhere = aranha();
+    nowhere.args(["forget", &secret, "--copies", "--frontier", &address]);
+    nowhere.args(["-c", "/nonexistent"]);
+    let output = run(&mut nowhere);
+    let message = remaining(&output);
+    assert!(
+        message.contains("2 records of other folders forgotten before"),
+        "{message}"
+    );
+
+    let done = json(&forget(&secret, &flags, &two));
+    assert_eq!(
+        (&done["records"], &done["elsewhere"]),
+        (&2.into(), &serde_json::json!([]))
+    );
+    assert!(!archive_text(&two).contains(SECRET));
+    let again = json(&forget(&secret, &flags, &one));
+    assert_eq!(
+        (&again["records"], &again["already"]),
+        (&0.into(), &2.into())
+    );
+    assert_status(&run(&mut nowhere), 0);
+    for folder in [&one, &two] {
+        assert_valid(folder);
+        assert_status(&run(aranha().args(["check", "-c"]).arg(folder)), 0);
+        // Every folder knows what any of them has forgotten.
+        for url in [&secret, &site.url("/copy")] {
+            let output = read("why", url, folder);
+            let text = String::from_utf8(output.stdout).unwrap();
+            assert!(text.contains("pedido 18"), "{text}");
+        }
+    }
+    assert_error(&read("cat", &secret, &two), 1, "pedido 18");
+
+    // Page and copy are on the black list of all nodes.
+    let before = site.requests().len();
+    crawl_in(&above.path().join("three"), &["--again"]);
+    assert_eq!(site.requests().split_off(before), ["/", "/other"]);
 }

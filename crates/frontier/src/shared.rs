@@ -15,6 +15,8 @@ use crate::FrontierError;
 pub const BLACKLIST: &str = "blacklist.txt";
 /// Name of the text with the settings of the crawl: the content of `aranha.toml`.
 pub const SETTINGS: &str = "aranha.toml";
+/// Name of the text with what `aranha forget` has deleted: one JSON object per line, as in `forgotten.jsonl`.
+pub const FORGOTTEN: &str = "forgotten.jsonl";
 /// Name of the text with the rules for links of the last crawl: the content of `link-rules.toml`.
 pub const LINK_RULES: &str = "link-rules.toml";
 

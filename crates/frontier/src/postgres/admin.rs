@@ -2,9 +2,12 @@
 
 use super::Postgres;
 use super::members::read_nodes;
+use crate::sites::site_row::SiteRow;
 use crate::sites::tables::Tables as _;
+use crate::store_error::StoreError;
 use crate::{FrontierError, NodeEntry, NodeState};
-use aranha_url::SiteKey;
+use aranha_url::{PathKey, SiteKey};
+use std::collections::HashSet;
 
 /// What [`Postgres::unlock_site`] found.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -78,12 +81,38 @@ impl Postgres {
             {
                 return Ok(Unlocked::HeldBy(node.name.clone()));
             }
-            let mut row = before.clone();
-            row.lease = None;
-            row.free = row.free.max(now + engine.settings.pause.as_millis() as i64);
-            row.schedule(now, engine.core.store.horizon);
-            engine.core.save(&before, &row)?;
+            engine.take_back(now, &before)?;
             Ok(Unlocked::Done)
+        })
+    }
+
+    /// End the lease of a site whose row is locked. The next visit comes after the pause for sites of dead nodes.
+    fn take_back(&mut self, now: i64, before: &SiteRow) -> Result<(), StoreError> {
+        let mut row = before.clone();
+        row.lease = None;
+        row.free = row.free.max(now + self.settings.pause.as_millis() as i64);
+        row.schedule(now, self.core.store.horizon);
+        self.core.save(before, &row)
+    }
+
+    /// Like [`crate::Frontier::refetch`], also if the site is being visited: the visit loses its lease. It ends with its next
+    /// check-in, which is not stored, so it cannot bring the validators of the pages back.
+    pub fn refetch_at_once(
+        &mut self,
+        now: i64,
+        site: &str,
+        pages: &HashSet<PathKey>,
+    ) -> Result<u64, FrontierError> {
+        let key = SiteKey::of(site).0 as i64;
+        self.transact(now, |engine, now| {
+            let tables = &engine.core.store.tables;
+            tables.lock_sites(&[key])?;
+            if let Some(before) = tables.site(key)?
+                && before.lease.is_some()
+            {
+                engine.take_back(now, &before)?;
+            }
+            engine.core.refetch_pages(now, site, pages)
         })
     }
 

@@ -7,6 +7,7 @@ use crate::Frontier as _;
 use crate::suite::{everything, link, page, record, release, seed, small};
 use crate::{Claim, VisitOrder};
 use crate::{Outcome, Rediscovered, WindowUpdate};
+use std::collections::HashSet;
 
 /// A visit kept its own list of known pages. Visits of two nodes could therefore store the same page twice.
 #[test]
@@ -277,4 +278,39 @@ fn a_check_out_of_revisits_is_a_constant_number_of_statements() {
         sent
     };
     assert_eq!(statements(30), statements(3));
+}
+
+/// The check-in of the visit brought the validators of a forgotten page back.
+#[test]
+fn pages_of_a_visited_site_are_fetched_again_without_validators() {
+    let schema = Schema::new();
+    let (mut first, mut second) = (schema.open_as("a", LONG), schema.open_as("b", LONG));
+    first.seed(0, &[seed("https://a.example/")]).expect("seeds");
+    let lease = first.check_out(1, 1).expect("checks out").remove(0);
+    let mut entry = release(&lease, 2);
+    let mut done = record(&lease.pending[0], 1, Outcome::Answer(200));
+    (done.next, done.past) = (Some(50), Some(Box::default()));
+    entry.done = vec![done];
+    assert!(first.check_in(2, vec![entry]).expect("stored")[0].is_ok());
+    first.revisit_until(1000);
+    let lease = first.check_out(60, 1).expect("checks out").remove(0);
+    let key = lease.pending[0].key;
+    assert!(lease.pending[0].past.is_some());
+    let pages = HashSet::from([key]);
+    assert_eq!(second.refetch(61, "a.example", &pages).expect("asks"), 0);
+    let found = second.refetch_at_once(61, "a.example", &pages);
+    assert_eq!(found.expect("asks"), 1);
+    let mut late = release(&lease, 62);
+    late.window = WindowUpdate::Replace(lease.pending.clone());
+    assert!(first.check_in(62, vec![late]).expect("answers")[0].is_err());
+    let later = 61 + second.settings.pause.as_millis() as i64;
+    assert!(
+        second
+            .check_out(later - 1, 1)
+            .expect("checks out")
+            .is_empty()
+    );
+    let lease = second.check_out(later, 1).expect("checks out").remove(0);
+    assert_eq!(lease.pending[0].key, key);
+    assert!(lease.pending[0].past.is_none());
 }
