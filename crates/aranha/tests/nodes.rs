@@ -304,6 +304,30 @@ async fn four_nodes_fetch_every_page_once() {
     }
 }
 
+/// `check` called the revisit records of a node faulty if another node has the originals, and `check --repair` fetched the
+/// pages again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_that_has_not_changed_since_another_node_stored_it_is_no_fault() {
+    let cluster = Cluster::start().await;
+    assert_status(&finish(cluster.crawl("lead", "5ms")).await, 0);
+    for _ in 0..2 {
+        let mut again = cluster.crawl("other", "5ms");
+        again.arg("--again");
+        assert_status(&finish(again).await, 0);
+    }
+    let check = |flags: &[&str]| -> Value {
+        let mut check = aranha();
+        check.args(["check", "--json"]).args(flags);
+        check.arg("-c").arg(cluster.folder("other"));
+        serde_json::from_str(&printed(&run(&mut check))).unwrap()
+    };
+    let report = check(&[]);
+    assert_eq!(report["faults"], Value::Array(Vec::new()));
+    let elsewhere = report["originals_elsewhere"].as_u64().unwrap();
+    assert!(elsewhere > 100, "{elsewhere} revisit records");
+    assert_eq!(check(&["--repair"])["repaired"]["lost_pages"], 0);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_pages_of_a_killed_node_are_fetched_by_others() {
     let cluster = Cluster::start().await;

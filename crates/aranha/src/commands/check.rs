@@ -78,6 +78,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
                                "pages": pages, "faults": faults});
         if is_node {
             value["pages_elsewhere"] = json!(elsewhere);
+            value["originals_elsewhere"] = json!(report.originals_elsewhere);
         }
         if let Some(repaired) = &repaired {
             value["repaired"] = repaired.json();
@@ -106,6 +107,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
         message(format_args!(
             "{} in the folders of other nodes, not verified",
             counted(elsewhere, "page")
+        ));
+    }
+    if report.originals_elsewhere > 0 && !arguments.output.json {
+        message(format_args!(
+            "{} refer to records in the folders of other nodes, not verified",
+            counted(report.originals_elsewhere, "revisit record")
         ));
     }
     output.finish()?;

@@ -229,9 +229,11 @@ fn lost_pages(
             return true;
         }
         if seen.1.insert(entry.record.key) {
-            let is_readable = reader
-                .read_resolved(location)
-                .is_ok_and(|stored| !stored.is_revisit() || stored.original().is_some());
+            let is_elsewhere = |volume| !own.contains(volume);
+            let is_readable = reader.read_resolved(location).is_ok_and(|stored| {
+                let is_resolved = !stored.is_revisit() || stored.original().is_some();
+                is_resolved || stored.original_volume().is_some_and(is_elsewhere)
+            });
             if !is_readable {
                 let pages = lost.entry(entry.site.to_owned()).or_default();
                 pages.insert(entry.record.key);

@@ -12,6 +12,7 @@ use crate::forget::tombstone::FORGOTTEN;
 use crate::record::content_coding;
 use crate::record::digest;
 use crate::record::http;
+use crate::record::revisit::{self, REFERS_TO_LOCATION};
 
 /// One WARC record. A resolved revisit record contains its original. The functions that return the body then return the
 /// body of the original.
@@ -107,6 +108,12 @@ impl WarcRecord {
     /// Whether this is a revisit record, which has no payload of its own.
     pub fn is_revisit(&self) -> bool {
         self.kind() == "revisit"
+    }
+
+    /// The volume with the original of a revisit record, if the record names it.
+    pub fn original_volume(&self) -> Option<VolumeId> {
+        let location = self.header(REFERS_TO_LOCATION)?;
+        Some(revisit::parse_location(location)?.0)
     }
 
     /// When and why the content was deleted from the archive: an RFC 3339 time, a space and the reason. For a resolved

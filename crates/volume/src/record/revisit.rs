@@ -42,8 +42,8 @@ pub(crate) struct Revisit {
 
 impl Revisit {
     /// The revisit record of a 304 response, which refers to the earlier version. If the record of that version cannot
-    /// be read, the revisit record states only the URL, date and digest of the version. Other tools find that version
-    /// by URL and date.
+    /// be read, because another node has it, the revisit record states only the URL, date, digest and location of the
+    /// version. Other tools find that version by URL and date.
     pub(crate) fn not_modified(
         volumes: &VolumeFolder,
         earlier: &EarlierVersion,
@@ -60,7 +60,9 @@ impl Revisit {
             url: url.clone(),
             digest: earlier.digest,
             form: PayloadForm::Plain,
-            position: OnceLock::new(),
+            position: earlier.location.map_or_else(OnceLock::new, |location| {
+                OnceLock::from((location.volume, location.offset))
+            }),
         };
         Self {
             profile: SERVER_NOT_MODIFIED,
@@ -159,10 +161,10 @@ impl Original {
     fn of_version(volumes: &VolumeFolder, location: Location) -> Option<Self> {
         let fields = header_at(volumes, location.volume, location.offset)?;
         let get = |name: &str| parsed::field(&fields, name);
-        let named = |id, url, date, position| {
+        let named = |id: Option<&str>, url, date, position| {
             let original = Self {
                 name: OriginalName::Read {
-                    id: get(id)?.to_owned(),
+                    id: id?.to_owned(),
                     date: get(date)?.to_owned(),
                 },
                 url: get(url)?.into(),
@@ -177,15 +179,21 @@ impl Original {
         };
         if get("WARC-Type")? == "revisit" {
             let position = get(REFERS_TO_LOCATION).and_then(parse_location);
+            // The identifier is unknown if another node has the original.
             return named(
-                "WARC-Refers-To",
+                Some(get("WARC-Refers-To").unwrap_or_default()),
                 "WARC-Refers-To-Target-URI",
                 "WARC-Refers-To-Date",
                 position,
             );
         }
         let position = Some((location.volume, location.offset));
-        named("WARC-Record-ID", "WARC-Target-URI", "WARC-Date", position)
+        named(
+            get("WARC-Record-ID"),
+            "WARC-Target-URI",
+            "WARC-Date",
+            position,
+        )
     }
 }
 
