@@ -229,6 +229,12 @@ fn is_passing(code: &SqlState) -> bool {
     passing.contains(&code) || code.code().starts_with("08")
 }
 
+/// Whether the server wants a password and none is configured. The driver reports this as an error without a code.
+fn lacks_password(error: &tokio_postgres::Error) -> bool {
+    let cause = std::error::Error::source(error).map(ToString::to_string);
+    error.code().is_none() && cause.is_some_and(|cause| cause.contains("password missing"))
+}
+
 /// If PostgreSQL does not let this program in, the reason.
 fn refusal(error: &tokio_postgres::Error) -> Option<Refusal> {
     let logins = [
@@ -236,10 +242,7 @@ fn refusal(error: &tokio_postgres::Error) -> Option<Refusal> {
         &SqlState::INVALID_AUTHORIZATION_SPECIFICATION,
     ];
     let Some(code) = error.code() else {
-        // If the server wants a password and none is configured, the driver reports an error without a code.
-        let cause = std::error::Error::source(error).map(ToString::to_string);
-        let is_missing = cause.is_some_and(|cause| cause.contains("password missing"));
-        return is_missing.then_some(Refusal::Login);
+        return lacks_password(error).then_some(Refusal::Login);
     };
     if logins.contains(&code) {
         Some(Refusal::Login)
@@ -254,6 +257,9 @@ fn refusal(error: &tokio_postgres::Error) -> Option<Refusal> {
 
 /// The error of PostgreSQL with its cause. By itself it only says `db error`.
 fn sentence(error: &tokio_postgres::Error) -> String {
+    if lacks_password(error) {
+        return "the server wants a password, and no password was found".to_owned();
+    }
     match (error.as_db_error(), std::error::Error::source(error)) {
         (Some(error), _) => error.message().to_owned(),
         (None, Some(source)) => format!("{error}: {source}"),

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::commands::nodes::not_shared;
 use crate::error::{CommandError, ExitStatus};
 use crate::frontier_access;
-use crate::output::{Output, message};
+use crate::output::{Output, counted, message};
 use crate::shared_args::{CollectionArg, JsonObjectArg};
 
 const EXAMPLES: &str = "\
@@ -44,8 +44,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
         output.finish()?;
     } else {
         message(format_args!(
-            "{} finishes its visits of {} sites and ends",
-            node.name, node.leases
+            "{} finishes its visits of {} and ends",
+            node.name,
+            counted(node.leases, "site")
         ));
     }
     Ok(ExitStatus::Done)

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::collection_reader::CollectionReader;
 use crate::error::{CommandError, ExitStatus};
+use crate::frontier_access;
 use crate::output::{Output, message};
 use crate::shared_args::{CollectionArg, JsonLinesArg};
 use crate::terminal_escape::Escaped;
@@ -34,10 +35,11 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
-    let collection = CollectionReader::open(&arguments.collection)?;
-    if !collection.view.is_shared() {
+    let opened = frontier_access::configuration(&arguments.collection)?;
+    if !opened.config.frontier.url.is_set() {
         return Err(not_shared());
     }
+    let collection = CollectionReader::open(&arguments.collection)?;
     let nodes = collection.view.nodes()?;
     let mut output = Output::new();
     for node in &nodes {
@@ -56,7 +58,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
 
 /// The error of a command that needs a shared frontier, if the frontier is not shared.
 pub(crate) fn not_shared() -> CommandError {
-    CommandError::usage("the frontier of this collection is in its folder, so there are no nodes")
+    CommandError::usage("there is no shared frontier, so there are no nodes")
         .hint("name a shared frontier with --frontier, or a folder of a node with -c")
 }
 

@@ -18,15 +18,11 @@ pub(crate) fn frontier_error(error: &FrontierError) -> CommandError {
     match error {
         FrontierError::Locked { .. } => CommandError::failed(sentence)
             .hint("wait until it ends, stop it with Ctrl-C, or choose another folder with -c"),
-        FrontierError::Refused { refusal, .. } => {
+        FrontierError::Refused { refusal, place, .. } => {
             CommandError::failed(sentence).hint(match refusal {
-                Refusal::Login => {
-                    "check role and password; the password is read from PGPASSWORD, from ~/.pgpass (or PGPASSFILE), or from the file in `--frontier @FILE`"
-                }
-                Refusal::Rights => {
-                    "the role needs a schema of its own: CREATE SCHEMA aranha AUTHORIZATION role (docs/cluster.md)"
-                }
-                Refusal::NoDatabase => "create it with `createdb`, or correct the address",
+                Refusal::Login => "check role and password; the password is read from PGPASSWORD, from ~/.pgpass (or PGPASSFILE), or from the file in `--frontier @FILE`".to_owned(),
+                Refusal::Rights => missing_schema(&place.to_string_lossy()),
+                Refusal::NoDatabase => "create it with `createdb`, or correct the address".to_owned(),
             })
         }
         FrontierError::Older { .. } => CommandError::failed(sentence).hint(
@@ -57,6 +53,18 @@ pub(crate) fn frontier_error(error: &FrontierError) -> CommandError {
             "the pages in archive/ are safe; {RESTORE_BOTH}, or start again in another folder"
         )),
     }
+}
+
+/// The hint for a role that may not create its schema. `address` is `postgres://ROLE@HOST/DATABASE?schema=NAME`.
+fn missing_schema(address: &str) -> String {
+    let after = |mark: &str| address.split_once(mark).map(|(_, rest)| rest);
+    let role = after("://").and_then(|rest| rest.split_once('@'));
+    let role = role.map_or("ROLE", |(role, _)| role);
+    let schema = after("schema=").and_then(|rest| rest.split('&').next());
+    let schema = schema.unwrap_or("aranha");
+    format!(
+        "the role needs a schema of its own: CREATE SCHEMA {schema} AUTHORIZATION {role} (docs/cluster.md)"
+    )
 }
 
 /// Whether the error says that a file of `frontier.runs/` does not exist.

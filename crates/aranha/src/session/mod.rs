@@ -145,6 +145,13 @@ impl Session<'_> {
                 ));
             }
         }
+        if is_shared && is_new_folder && has_crawl && role == Role::Crawl {
+            let url = &config.frontier.url;
+            mode.message(&format!(
+                "note: there is a crawl at {url} already; this process joins it and adds its seeds and settings. For a crawl of its own, \
+                 name another schema (?schema=NAME)"
+            ));
+        }
         collection::create(folder)?;
         let mut frontier = frontier_access::node(&collection, &config)?;
         save_configuration(&collection, &saved_config, changed_config.as_deref())?;

@@ -259,7 +259,7 @@ impl fmt::Display for Notice {
                 aranha_units::duration::format(Duration::from_secs(*seconds))
             ),
             Self::FrontierDown { problem } => {
-                write!(f, "{problem}; the crawl waits until it is back")
+                write!(f, "{problem}; check-ins wait on the disk until it is back")
             }
             Self::FrontierUp { seconds } => write!(
                 f,
