@@ -60,8 +60,9 @@ impl Postgres {
                 }
                 has_sorted = true;
                 self.last_flush = Some(now + self.shift.get());
-                // If another node sorts, its links make sites due soon.
-                self.sort_links(now, true, false)?;
+                if !self.sort_for_check_out(now)? {
+                    break;
+                }
             }
             budget -= examined.min(budget);
         }

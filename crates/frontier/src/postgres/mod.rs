@@ -14,7 +14,8 @@
 //! - **Every change is on the disk of the database when the call returns.**
 //!
 //! Read first: `schema.sql`, then `transaction.rs` and `unit.rs`. A link to another site passes through `journal.rs`,
-//! `sorter.rs`, `link_runs.rs` and `merge.rs`.
+//! `sorter.rs`, `link_runs.rs` and `merge.rs`. Sorting and merging have a thread and a connection of their own
+//! (`sort_thread.rs`, `sort_session.rs`).
 
 mod address;
 mod admin;
@@ -33,6 +34,8 @@ mod migrations;
 mod nodes;
 mod numbered;
 mod run_tables;
+mod sort_session;
+mod sort_thread;
 mod sorter;
 mod tables;
 mod tls;
@@ -57,6 +60,8 @@ mod outage_tests;
 #[cfg(test)]
 mod shared_tests;
 #[cfg(test)]
+mod sort_tests;
+#[cfg(test)]
 mod tests;
 
 use std::cell::Cell;
@@ -76,6 +81,7 @@ use address::Address;
 use connection::Connection;
 use inbox::PostgresInbox;
 use nodes::Heartbeat;
+use sort_thread::SortThread;
 use tables::PostgresTables;
 
 pub use admin::Unlocked;
@@ -94,7 +100,8 @@ pub struct NodeSettings {
     /// zero, no pause per address is kept across nodes.
     pub pause: Duration,
     /// Whether due times and courtesy pauses are kept on the clock of the database, so that the clocks of the nodes do
-    /// not matter. Otherwise the times of the caller are used as they are, for simulated time.
+    /// not matter. Otherwise the times of the caller are used as they are, for simulated time, and links are sorted within
+    /// calls instead of in a thread.
     pub is_on_database_time: bool,
     /// The folder of the volumes of this node, which gets a number that no other folder of the crawl has. `None` for a
     /// process that visits no sites.
@@ -128,8 +135,7 @@ pub struct Postgres {
     group: Option<i64>,
     /// The horizon that was set last, on the clock of the caller, until a transaction knows the clock of the sites.
     horizon: Option<i64>,
-    /// The open sources of the merge to which this node made the last step.
-    merging: Option<merge::Sources>,
+    sorting: SortThread,
     /// Whether due times of sites may have been computed with another horizon.
     horizon_changed: bool,
     /// The clock of the sites minus the clock of the caller.
@@ -184,6 +190,7 @@ impl Postgres {
         let report = Arc::new(NodeReport::default());
         let heartbeat = Heartbeat::start(address.clone(), settings.ttl, Arc::clone(&report))?;
         let inbox = PostgresInbox::new(&options);
+        let sorting = SortThread::new(address.clone(), &options)?;
         let store = Store::new(PostgresTables::new(connection), packer);
         let mut engine = Postgres {
             core: Core::new(store, inbox, options),
@@ -194,7 +201,7 @@ impl Postgres {
             last_clean: None,
             group: None,
             horizon: None,
-            merging: None,
+            sorting,
             horizon_changed: true,
             shift: Cell::new(0),
             last_now: 0,
@@ -316,6 +323,10 @@ impl Postgres {
 
 impl Drop for Postgres {
     fn drop(&mut self) {
+        // If the sorter were at work while the node leaves, each could wait for rows that the other has locked.
+        if let Err(error) = self.end_sort(true) {
+            tracing::warn!(%error, "links were not sorted");
+        }
         if !std::thread::panicking()
             && let Err(error) = self.leave()
         {
