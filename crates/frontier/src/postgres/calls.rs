@@ -315,10 +315,12 @@ impl Frontier for Postgres {
         if budget.is_zero() {
             return Ok(false);
         }
-        self.with_leases_kept(now, |engine| engine.sort_and_merge(now, budget))
+        self.with_leases_kept(now, |engine| engine.tidy_links(now, budget))
     }
 
     fn flush(&mut self, now: i64) -> Result<(), FrontierError> {
-        self.with_leases_kept(now, |engine| engine.sort_links(now, true, true))
+        self.with_leases_kept(now, |engine| {
+            engine.with_sorter(now, |sorter| sorter.sort_links(true, true))
+        })
     }
 }

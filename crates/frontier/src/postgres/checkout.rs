@@ -61,8 +61,9 @@ impl Postgres {
                 }
                 has_sorted = true;
                 self.last_flush = Some(now + self.shift.get());
-                // If another node is the sorter, the links that it sorts make sites due soon.
-                self.sort_links(now, true, false)?;
+                if !self.sort_for_check_out(now)? {
+                    break;
+                }
             }
             budget -= examined.min(budget);
         }

@@ -8,8 +8,9 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use tokio::runtime::Runtime;
+use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::config::SslMode;
-use tokio_postgres::types::ToSql;
+use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, NoTls, Row, Statement};
 
 use super::address::{
@@ -183,24 +184,36 @@ impl Connection {
         Ok(self.wait(client.execute(&statement, params))?)
     }
 
-    /// Append rows of a link run to its table.
-    pub(super) fn copy_blocks(&self, slot: i32, blocks: &[LinkBlockRow]) -> Result<(), StoreError> {
-        use tokio_postgres::binary_copy::BinaryCopyInWriter;
-        use tokio_postgres::types::Type;
+    /// Append rows to a table with `COPY`. Returns their number.
+    pub(super) fn copy<'a, const N: usize>(
+        &self,
+        table: &str,
+        types: &[Type; N],
+        rows: impl Iterator<Item = [&'a (dyn ToSql + Sync); N]>,
+    ) -> Result<u64, StoreError> {
+        self.sent.set(self.sent.get() + 1);
         let client = self.client.borrow();
         let client = client.as_ref().ok_or(StoreError::NotConnected)?;
-        let sql = format!("COPY run_{slot} (first, part, links) FROM STDIN (FORMAT binary)");
-        Ok(self
-            .wait(async {
-                let sink = client.copy_in(&sql).await?;
-                let writer = BinaryCopyInWriter::new(sink, &[Type::INT8, Type::INT8, Type::BYTEA]);
-                let mut writer = std::pin::pin!(writer);
-                for (first, part, links) in blocks {
-                    writer.as_mut().write(&[first, part, links]).await?;
-                }
-                writer.finish().await
-            })
-            .map(drop)?)
+        let sql = format!("COPY {table} FROM STDIN (FORMAT binary)");
+        Ok(self.wait(async {
+            let sink = client.copy_in(&sql).await?;
+            let mut writer = std::pin::pin!(BinaryCopyInWriter::new(sink, types));
+            for row in rows {
+                writer.as_mut().write(&row).await?;
+            }
+            writer.finish().await
+        })?)
+    }
+
+    /// Append rows of a link run to its table.
+    pub(super) fn copy_blocks(&self, slot: i32, blocks: &[LinkBlockRow]) -> Result<(), StoreError> {
+        let table = format!("run_{slot} (first, part, links)");
+        let types = [Type::INT8, Type::INT8, Type::BYTEA];
+        let rows = blocks.iter().map(|(first, part, links)| {
+            let row: [&(dyn ToSql + Sync); 3] = [first, part, links];
+            row
+        });
+        self.copy(&table, &types, rows).map(drop)
     }
 }
 

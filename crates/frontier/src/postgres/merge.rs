@@ -11,11 +11,10 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use super::Postgres;
 use super::link_runs::{LinkRun, RUNS, SLOTS};
 use super::run_tables::{RunReader, RunWriter};
+use super::sort_session::Sorter;
 use super::tables::PostgresTables;
-use crate::FrontierError;
 use crate::links::run_link::RunLink;
 use crate::sites::unique::Unique;
 use crate::store_error::StoreError;
@@ -61,18 +60,12 @@ pub(super) enum MergeStep {
     InUse,
 }
 
-impl Postgres {
-    /// Sort and merge for about `budget`. Returns whether work is left.
-    pub(super) fn sort_and_merge(
-        &mut self,
-        now: i64,
-        budget: Duration,
-    ) -> Result<bool, FrontierError> {
+impl Sorter {
+    /// Merge for about `budget`. Returns whether work is left.
+    pub(super) fn merge_links(&mut self, budget: Duration) -> Result<bool, StoreError> {
         let begun = Instant::now();
-        self.sort_links(now, false, false)?;
         loop {
-            let runs = self.read(|store| Ok((store.tables.read_runs()?, store.tables.merge()?)))?;
-            let (runs, merge) = runs;
+            let (runs, merge) = self.read(|tables| Ok((tables.read_runs()?, tables.merge()?)))?;
             if merge.is_none() && sources(&runs).is_none() {
                 return Ok(false);
             }
@@ -80,13 +73,13 @@ impl Postgres {
             if runs.len() > SCARCE {
                 step = LONG_STEP;
             }
-            let done = match self.transact(now, |engine, _| engine.merge_step(step, false))? {
-                MergeStep::InUse => {
-                    self.transact(now, |engine, _| engine.merge_step(step, true))?
+            let done = match self.transact(|sorter, _| sorter.merge_step(step, false))? {
+                Some(MergeStep::InUse) => {
+                    self.transact(|sorter, _| sorter.merge_step(step, true))?
                 }
                 done => done,
             };
-            if done == MergeStep::None {
+            if matches!(done, None | Some(MergeStep::None)) {
                 return Ok(false);
             }
             if begun.elapsed() >= budget {
@@ -301,10 +294,10 @@ impl Batch {
     }
 
     /// Append the links to the target, and empty the batch.
-    fn write(&mut self, engine: &Postgres, writer: &mut RunWriter) -> Result<(), StoreError> {
+    fn write(&mut self, sorter: &Sorter, writer: &mut RunWriter) -> Result<(), StoreError> {
         let mut sites: Vec<i64> = self.links.iter().map(|link| link.site).collect();
         sites.dedup();
-        let consumed = engine.core.store.tables.consumed(&sites)?;
+        let consumed = sorter.core.store.tables.consumed(&sites)?;
         let mut start = 0;
         for link in self.links.drain(..) {
             let bytes = &self.bytes[start..link.end];
@@ -318,7 +311,7 @@ impl Batch {
             if link.run > newest && self.unique.is_new(link.key.0) {
                 let (run, key) = (link.run, link.key);
                 writer.push(
-                    engine,
+                    sorter,
                     link.site,
                     &RunLink {
                         run,
@@ -336,6 +329,11 @@ impl Batch {
 }
 
 impl PostgresTables {
+    /// Whether a merge has begun, or can begin.
+    pub(super) fn has_merge_work(&self) -> Result<bool, StoreError> {
+        Ok(self.merge()?.is_some() || sources(&self.read_runs()?).is_some())
+    }
+
     /// The newest link run that each of these sites has consumed.
     fn consumed(&self, sites: &[i64]) -> Result<HashMap<i64, i64>, StoreError> {
         if sites.is_empty() {

@@ -10,7 +10,7 @@ use crate::{CheckIn, Lease};
 use crate::{Then, WindowUpdate};
 
 /// Stores a check-in with these links to other sites. The lease stays in force.
-fn send(node: &mut Postgres, now: i64, lease: &Lease, links: &[String]) {
+pub(super) fn send(node: &mut Postgres, now: i64, lease: &Lease, links: &[String]) {
     let entry = CheckIn {
         window: WindowUpdate::Replace(lease.pending.clone()),
         outside: links.iter().map(|text| link(text)).collect(),
@@ -34,7 +34,7 @@ fn node_with_runs(schema: &Schema, runs: std::ops::Range<i64>) -> (Postgres, Lea
     (node, lease)
 }
 
-fn count(node: &Postgres, sql: &str) -> i64 {
+pub(super) fn count(node: &Postgres, sql: &str) -> i64 {
     node.core.store.tables.number(sql, &[]).expect("counts")
 }
 
@@ -166,14 +166,16 @@ fn a_merge_reads_only_the_sites_that_it_meets() {
     let (mut node, _) = node_with_runs(&schema, 0..8);
     let seeds = (0..400).map(|number| seed(&format!("https://other{number}.example/")));
     node.seed(4, &seeds.collect::<Vec<_>>()).expect("seeds");
-    let read = node.transact(5, |engine, _| {
-        let sql = "SELECT coalesce(idx_tup_fetch, 0)::int8 FROM pg_stat_xact_user_tables \
+    let read = node.with_sorter(5, |sorter| {
+        sorter.transact(|sorter, _| {
+            let sql = "SELECT coalesce(idx_tup_fetch, 0)::int8 FROM pg_stat_xact_user_tables \
                    WHERE relname = 'sites' AND schemaname = current_schema()";
-        let before = engine.core.store.tables.number(sql, &[])?;
-        engine.merge_step(Duration::MAX, false)?;
-        Ok(engine.core.store.tables.number(sql, &[])? - before)
+            let before = sorter.core.store.tables.number(sql, &[])?;
+            sorter.merge_step(Duration::MAX, false)?;
+            Ok(sorter.core.store.tables.number(sql, &[])? - before)
+        })
     });
-    let read = read.expect("merges");
+    let read = read.expect("merges").expect("alive");
     assert!((12..=48).contains(&read), "{read} rows");
 }
 

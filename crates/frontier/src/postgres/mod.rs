@@ -14,7 +14,8 @@
 //! - **Every change is on the disk of the database when the call returns.**
 //!
 //! Read first: `schema.sql`, then `transaction.rs` and `unit.rs`. A link to another site passes through `journal.rs`,
-//! `sorter.rs`, `link_runs.rs` and `merge.rs`.
+//! `sorter.rs`, `link_runs.rs` and `merge.rs`. Sorting and merging have a thread and a connection of their own
+//! (`sort_thread.rs`, `sort_session.rs`).
 
 mod address;
 mod admin;
@@ -33,6 +34,8 @@ mod merge;
 mod migrations;
 mod nodes;
 mod run_tables;
+mod sort_session;
+mod sort_thread;
 mod sorter;
 mod tables;
 mod tls;
@@ -57,6 +60,8 @@ mod outage_tests;
 #[cfg(test)]
 mod shared_tests;
 #[cfg(test)]
+mod sort_tests;
+#[cfg(test)]
 mod tests;
 
 use std::cell::Cell;
@@ -77,6 +82,7 @@ use address::Address;
 use connection::Connection;
 use inbox::PostgresInbox;
 use nodes::Heartbeat;
+use sort_thread::SortThread;
 use tables::PostgresTables;
 
 pub use admin::Unlocked;
@@ -95,7 +101,8 @@ pub struct NodeSettings {
     /// pause. If it is zero, the nodes do not keep a common pause per address.
     pub pause: Duration,
     /// Whether due times and courtesy pauses are kept on the clock of the database, so that the clocks of the nodes do
-    /// not matter. If false, the times of the caller are used without conversion, for simulated time.
+    /// not matter. If false, the times of the caller are used without conversion, for simulated time, and links are
+    /// sorted within calls instead of in a thread.
     pub is_on_database_time: bool,
     /// The folder of the volumes of this node, which gets a number that no other folder of the crawl has. `None` for a
     /// process that visits no sites.
@@ -130,8 +137,7 @@ pub struct Postgres {
     group: Option<i64>,
     /// The horizon that was set last, on the caller's clock. The next transaction converts it to the frontier's clock.
     horizon: Option<i64>,
-    /// The open sources of the merge whose last step this node made.
-    merging: Option<merge::Sources>,
+    sorting: SortThread,
     /// Whether due times of sites may have been computed with another horizon.
     horizon_changed: bool,
     /// The frontier's clock minus the caller's clock.
@@ -186,6 +192,7 @@ impl Postgres {
         let report = Arc::new(NodeReport::default());
         let heartbeat = Heartbeat::start(address.clone(), settings.ttl, Arc::clone(&report))?;
         let inbox = PostgresInbox::new(&options);
+        let sorting = SortThread::new(address.clone(), &options)?;
         let store = Store::new(PostgresTables::new(connection), packer);
         let mut engine = Postgres {
             core: Core::new(store, inbox, options),
@@ -196,7 +203,7 @@ impl Postgres {
             last_clean: None,
             group: None,
             horizon: None,
-            merging: None,
+            sorting,
             horizon_changed: true,
             shift: Cell::new(0),
             last_now: 0,
@@ -308,9 +315,14 @@ impl Postgres {
 
 impl Drop for Postgres {
     fn drop(&mut self) {
-        if !std::thread::panicking()
-            && let Err(error) = self.leave()
-        {
+        if std::thread::panicking() {
+            return;
+        }
+        // If the sorter were at work while the node leaves, each could wait for rows that the other has locked.
+        if let Err(error) = self.end_sort(Duration::MAX) {
+            tracing::warn!(%error, "links were not sorted");
+        }
+        if let Err(error) = self.leave() {
             tracing::warn!(%error, "the node did not leave the crawl in order; its leases end when it expires");
         }
     }

@@ -1,7 +1,7 @@
 //! Writes and reads the blocks of link runs (tables `run_SLOT`).
 
-use super::Postgres;
 use super::connection::LinkBlockRow;
+use super::sort_session::Sorter;
 use super::tables::PostgresTables;
 use crate::links::link_block::{LinkBlockReader, LinkBlockWriter};
 use crate::links::run_link::RunLink;
@@ -40,14 +40,14 @@ impl RunWriter {
     /// Append a link: see [`LinkBlockWriter::push`].
     pub(super) fn push(
         &mut self,
-        engine: &Postgres,
+        sorter: &Sorter,
         site: i64,
         link: &RunLink<'_>,
     ) -> Result<(), StoreError> {
         if self.block.is_full(site) {
-            self.end_block(engine);
+            self.end_block(sorter);
             if self.rows.len() as i64 >= BLOCKS {
-                self.write(engine)?;
+                self.write(sorter)?;
             }
         }
         self.block.push(site, link);
@@ -55,26 +55,26 @@ impl RunWriter {
         Ok(())
     }
 
-    fn end_block(&mut self, engine: &Postgres) {
+    fn end_block(&mut self, sorter: &Sorter) {
         let mut sealed = Vec::new();
-        if let Some(first) = self.block.end(&engine.core.store.packer, &mut sealed) {
+        if let Some(first) = self.block.end(&sorter.core.store.packer, &mut sealed) {
             self.bytes += sealed.len() as i64;
             self.rows.push((first, self.part, sealed));
             self.part += 1;
         }
     }
 
-    fn write(&mut self, engine: &Postgres) -> Result<(), StoreError> {
-        let connection = &engine.core.store.tables.connection;
+    fn write(&mut self, sorter: &Sorter) -> Result<(), StoreError> {
+        let connection = &sorter.core.store.tables.connection;
         connection.copy_blocks(self.slot, &self.rows)?;
         self.rows.clear();
         Ok(())
     }
 
     /// Write the last blocks.
-    pub(super) fn finish(&mut self, engine: &Postgres) -> Result<(), StoreError> {
-        self.end_block(engine);
-        self.write(engine)
+    pub(super) fn finish(&mut self, sorter: &Sorter) -> Result<(), StoreError> {
+        self.end_block(sorter);
+        self.write(sorter)
     }
 }
 
@@ -106,9 +106,9 @@ impl RunReader {
         }
     }
 
-    /// Move to the next site. At the end of the run there is none.
-    pub(super) fn advance(&mut self, engine: &Postgres) -> Result<(), StoreError> {
-        let store = &engine.core.store;
+    /// Move to the next site; there is none at the end.
+    pub(super) fn advance(&mut self, sorter: &Sorter) -> Result<(), StoreError> {
+        let store = &sorter.core.store;
         self.block.leave_site();
         if self.block.is_at_end() {
             if self.rows.is_empty() {

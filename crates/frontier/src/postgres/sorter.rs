@@ -5,65 +5,63 @@
 //! steps: known sites become due, unless they are due already because of earlier links. If a sorter ends before it has
 //! announced the whole run, the next sorter continues at `upto`.
 
-use super::Postgres;
-use super::journal::{CURRENT, JOURNALS};
+use super::journal::{CURRENT, JOURNALS, JournalRows};
 use super::link_runs::{LinkRun, RUNS, SLOTS, SORTER};
 use super::run_tables::{RunReader, RunWriter};
+use super::sort_session::Sorter;
 use super::tables::{COLUMNS, PostgresTables};
 use super::totals::JOURNAL_LINKS;
+use crate::External;
 use crate::links::gather::{Gather, LinkIndexEntry};
 use crate::sites::tables::Tables as _;
 use crate::sites::unique::Unique;
 use crate::store_error::StoreError;
-use crate::{External, FrontierError};
 
-/// Number of sites that are looked up by one statement, and announced by one transaction.
+/// Number of sites that are looked up by one statement.
 const STEP: usize = if cfg!(test) { 2 } else { 2000 };
-/// Maximum size of a link run, as a multiple of the number of links at which sorting begins. The journal can grow
-/// beyond that size while there is no sorter.
-const MAX_RUN: usize = 4;
-/// If fewer tables than this are free, no link run is written, so that merges find a free table.
+/// Number of sites that are announced by one transaction. It waits for the check-outs that are under way, and later check-outs
+/// wait for it: some milliseconds.
+const ANNOUNCED: usize = if cfg!(test) { 2 } else { 10_000 };
+/// Maximum size of a link run, as a multiple of the number of links at which sorting begins. The journal has more if no
+/// sorter was alive for a while.
+const MAX_RUN: usize = 2;
+/// Number of free tables below which no link run is written, so that merges find one.
 const MIN_FREE_SLOTS: i64 = SLOTS as i64 / 3;
 
-impl Postgres {
-    /// Write the links of the journals as link runs, and announce them. A journal with few links is skipped unless
-    /// `all` is true. While another node is the sorter, this waits if `wait` is true, and otherwise does nothing.
-    pub(super) fn sort_links(
-        &mut self,
-        now: i64,
-        all: bool,
-        wait: bool,
-    ) -> Result<(), FrontierError> {
+impl Sorter {
+    /// Write the links of the journals as link runs, and announce them. `all`: also a journal with few links. `wait`: wait
+    /// for another sorter; otherwise nothing is done while another node is the sorter.
+    pub(super) fn sort_links(&mut self, all: bool, wait: bool) -> Result<(), StoreError> {
         let wanted = if all {
             1
         } else {
             self.core.options.run_links.max(1) as i64
         };
         for _ in JOURNALS {
-            let work = self.read(|store| store.tables.sort_work())?;
-            if !work.is_announced && !self.announce(now, wait)? {
+            let work = self.read(PostgresTables::sort_work)?;
+            if !work.is_announced && !self.announce(wait)? {
                 return Ok(());
             }
             if work.journals.iter().all(|links| *links < wanted) {
                 return Ok(());
             }
-            let journal = self.transact(now, |engine, _| {
-                if !engine.be_sorter(wait)? {
+            let journal = self.transact(|sorter, _| {
+                if !sorter.be_sorter(wait)? {
                     return Ok(None);
                 }
-                engine.core.store.tables.journal_to_sort(wanted)
+                sorter.core.store.tables.journal_to_sort(wanted)
             })?;
-            let Some(journal) = journal else {
+            let Some(journal) = journal.flatten() else {
                 return Ok(());
             };
-            let sorted = self.transact(now, |engine, now| {
-                if !engine.be_sorter(wait)? {
+            let sorted = self.transact(|sorter, now| {
+                if !sorter.be_sorter(wait)? {
                     return Ok(false);
                 }
-                engine.sort_journal(now, journal)?;
+                sorter.sort_journal(now, journal)?;
                 Ok(true)
             })?;
-            if !sorted || !self.announce(now, wait)? {
+            if sorted != Some(true) || !self.announce(wait)? {
                 return Ok(());
             }
         }
@@ -87,28 +85,17 @@ impl Postgres {
             // Merges come first.
             return Ok(());
         }
-        // Wait for the transactions that write to the journal.
-        let sql = format!("LOCK TABLE journal_{journal} IN EXCLUSIVE MODE");
-        store.tables.connection.batch(&sql)?;
-        let sql = format!("SELECT coalesce(sum(count), 0)::int8 FROM journal_{journal}");
-        let links = store.tables.number(&sql, &[])?;
-        store.tables.unit.borrow_mut().journals[journal as usize & 1] -= links;
         store.journal_open(journal)?;
         let part = self.core.options.run_links.max(1) * MAX_RUN;
+        let mut read = JournalRows::default();
         loop {
-            let gather = self.core.store.journal_next(journal, part)?;
+            let gather = self.core.store.journal_next(journal, part, &mut read)?;
             if gather.links.is_empty() {
                 break;
             }
             self.sort_part(now, journal, gather)?;
         }
-        let tables = &self.core.store.tables;
-        tables.connection.batch("CLOSE journal")?;
-        let name = format!("journal_{journal}");
-        if !tables.try_truncate(std::slice::from_ref(&name))? {
-            tables.connection.batch(&format!("DELETE FROM {name}"))?;
-        }
-        Ok(())
+        self.core.store.tables.journal_empty(journal, &read)
     }
 
     /// Write a part of the links of a journal as a link run.
@@ -188,26 +175,27 @@ impl Postgres {
         Ok(())
     }
 
-    /// Announce all link runs whose announcement is not complete. Returns false if another node is the sorter.
-    fn announce(&mut self, now: i64, wait: bool) -> Result<bool, FrontierError> {
+    /// Announce all link runs that were not announced to all their sites. Returns false if another node is the sorter, or
+    /// this node is not alive.
+    fn announce(&mut self, wait: bool) -> Result<bool, StoreError> {
         loop {
-            let step = self.transact(now, |engine, now| {
-                if !engine.be_sorter(wait)? {
+            let step = self.transact(|sorter, now| {
+                if !sorter.be_sorter(wait)? {
                     return Ok(AnnounceStep::NotSorter);
                 }
-                let tables = &engine.core.store.tables;
+                let tables = &sorter.core.store.tables;
                 let runs = tables.read_runs()?;
                 let Some(run) = runs.into_iter().find(|run| run.upto.is_some()) else {
                     return Ok(AnnounceStep::Done);
                 };
                 tables.lock_until_commit(RUNS)?;
-                engine.announce_step(now, &run)?;
+                sorter.announce_step(now, &run)?;
                 Ok(AnnounceStep::More)
             })?;
             match step {
-                AnnounceStep::NotSorter => return Ok(false),
-                AnnounceStep::Done => return Ok(true),
-                AnnounceStep::More => {}
+                None | Some(AnnounceStep::NotSorter) => return Ok(false),
+                Some(AnnounceStep::Done) => return Ok(true),
+                Some(AnnounceStep::More) => {}
             }
         }
     }
@@ -216,8 +204,8 @@ impl Postgres {
     fn announce_step(&mut self, now: i64, run: &LinkRun) -> Result<(), StoreError> {
         let upto = run.upto.unwrap_or(i64::MAX);
         let mut sites = self.sites_of_run(run, upto)?;
-        let is_last = sites.len() < STEP;
-        sites.truncate(STEP);
+        let is_last = sites.len() < ANNOUNCED;
+        sites.truncate(ANNOUNCED);
         let last = sites.last().copied();
         let tables = &self.core.store.tables;
         let sql = format!(
@@ -240,11 +228,11 @@ impl Postgres {
         Ok(())
     }
 
-    /// The next sites of a link run, in order of key: about [`STEP`] sites whose keys are greater than `after`.
+    /// The next sites of a link run, in order of key: about [`ANNOUNCED`] sites whose keys are greater than `after`.
     fn sites_of_run(&self, run: &LinkRun, after: i64) -> Result<Vec<i64>, StoreError> {
         let mut reader = RunReader::after(run.slot, after);
         let mut sites: Vec<i64> = Vec::new();
-        while sites.len() < STEP {
+        while sites.len() < ANNOUNCED {
             reader.advance(self)?;
             let Some(site) = reader.block.site() else {
                 break;

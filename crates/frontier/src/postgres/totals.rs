@@ -10,6 +10,8 @@ use crate::store_error::StoreError;
 
 /// Names of the rows with the number of links in each journal.
 pub(super) const JOURNAL_LINKS: [&str; 2] = ["journal_0", "journal_1"];
+/// The node under whose number the totals of nodes that are gone, and those of all sorters, are added up.
+pub(super) const GONE: i64 = 0;
 /// Time between two measurements of the size of the tables.
 const DISK_INTERVAL: Duration = Duration::from_secs(10);
 
@@ -23,9 +25,8 @@ pub(super) struct Overview {
 }
 
 impl PostgresTables {
-    /// Add the changes of the counters to those of this node.
-    pub(super) fn write_totals(&self, totals: &mut Totals) -> Result<(), StoreError> {
-        let node = self.node.get();
+    /// Add the changes of the counters to those of a node.
+    pub(super) fn write_totals(&self, totals: &mut Totals, node: i64) -> Result<(), StoreError> {
         let mut changes = totals.take_changes();
         let journals = std::mem::take(&mut self.unit.borrow_mut().journals);
         for (name, links) in JOURNAL_LINKS.into_iter().zip(journals) {

@@ -17,7 +17,7 @@ use crate::FrontierError;
 use crate::store_error::StoreError;
 
 /// Maximum number of times that a transaction is tried.
-const MAX_TRIES: usize = 8;
+pub(super) const MAX_TRIES: usize = 8;
 /// Interval at which the database is asked whether a transaction was committed.
 const RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
@@ -106,7 +106,8 @@ impl Postgres {
         core.store.tables.write()?;
         core.store
             .journal_append(&mut core.inbox.outbox.gather, &mut core.block)?;
-        core.store.tables.write_totals(&mut core.totals)
+        let node = core.store.tables.node.get();
+        core.store.tables.write_totals(&mut core.totals, node)
     }
 
     fn commit(&mut self) -> Result<(), StoreError> {

@@ -2,7 +2,9 @@
 
 use std::net::IpAddr;
 
-use super::tables::PostgresTables;
+use tokio_postgres::types::{ToSql, Type};
+
+use super::tables::{COLUMNS, PostgresTables};
 use super::unit::{ChainBlocks, SiteState};
 use crate::sites::site_row::{SiteRow, short_origin};
 use crate::store_error::StoreError;
@@ -192,10 +194,22 @@ impl PostgresTables {
             columns.push(row, state);
             (state.is_new, state.is_changed) = (false, false);
         }
-        for (columns, sql) in [(new, INSERT_SITES), (changed, UPDATE_SITES)] {
-            let rows = columns.key.len() as u64;
-            if rows > 0 && self.connection.run(sql, &columns.params())? != rows {
-                return Err(StoreError::damaged("table of sites at", columns.key[0]));
+        let new_rows = new.key.len();
+        if new_rows > 0 {
+            // An insertion of arrays takes four times as long.
+            let columns = new.columns();
+            let types = columns.each_ref().map(Column::kind);
+            let rows = (0..new_rows).map(|row| columns.each_ref().map(|column| column.cell(row)));
+            let table = format!("sites ({COLUMNS})");
+            if self.connection.copy(&table, &types, rows)? != new_rows as u64 {
+                return Err(StoreError::damaged("table of sites at", new.key[0]));
+            }
+        }
+        if let Some(first) = changed.key.first() {
+            let columns = changed.columns();
+            let params = columns.each_ref().map(Column::array);
+            if self.connection.run(UPDATE_SITES, &params)? != changed.key.len() as u64 {
+                return Err(StoreError::damaged("table of sites at", *first));
             }
         }
         Ok(())
@@ -231,11 +245,6 @@ fn take_new(blocks: &mut ChainBlocks) -> NewBlocks {
     }
     (ids, sites, previous, counts, bytes)
 }
-
-const INSERT_SITES: &str = "INSERT INTO sites SELECT * FROM unnest($1::int8[], $2::text[], $3::text[], $4::int2[], \
-    $5::int8[], $6::int8[], $7::int8[], $8::bool[], $9::bool[], $10::int8[], $11::int8[], $12::int8[], $13::int8[], \
-    $14::int8[], $15::int8[], $16::int8[], $17::int8[], $18::int8[], $19::int8[], $20::int8[], $21::int8[], $22::int8[], \
-    $23::int8[], $24::int8[], $25::int8[], $26::int8[], $27::inet[], $28::bool[])";
 
 const UPDATE_SITES: &str = "UPDATE sites SET name = u.name, origin = u.origin, class = u.class, due = u.due, free = u.free, \
     lease = u.lease, blocked = u.blocked, inbox = u.inbox, consumed = u.consumed, held = u.held, queued = u.queued, \
@@ -311,8 +320,9 @@ impl SiteColumns {
         self.in_line.push(state.in_line && row.due.is_some());
     }
 
-    /// The columns in the order of [`super::tables::COLUMNS`].
-    fn params(&self) -> [&(dyn tokio_postgres::types::ToSql + Sync); 28] {
+    /// The columns in the order of [`COLUMNS`].
+    fn columns(&self) -> [Column<'_>; 28] {
+        use Column::{Address, Bool, Int, Nullable, Small, Text};
         let [
             free,
             consumed,
@@ -327,18 +337,18 @@ impl SiteColumns {
             again,
             win,
             win_blocks,
-        ] = &self.numbers;
-        let [due, lease, later_due, again_due, node, since] = &self.options;
+        ] = self.numbers.each_ref().map(Int);
+        let [due, lease, later_due, again_due, node, since] = self.options.each_ref().map(Nullable);
         [
-            &self.key,
-            &self.name,
-            &self.origin,
-            &self.class,
+            Int(&self.key),
+            Text(&self.name),
+            Text(&self.origin),
+            Small(&self.class),
             due,
             free,
             lease,
-            &self.blocked,
-            &self.inbox,
+            Bool(&self.blocked),
+            Bool(&self.inbox),
             consumed,
             held,
             queued,
@@ -353,11 +363,57 @@ impl SiteColumns {
             again_due,
             win,
             win_blocks,
-            &self.window_pages,
+            Int(&self.window_pages),
             node,
             since,
-            &self.gate,
-            &self.in_line,
+            Address(&self.gate),
+            Bool(&self.in_line),
         ]
+    }
+}
+
+/// A column of rows of `sites`.
+enum Column<'a> {
+    Int(&'a Vec<i64>),
+    Nullable(&'a Vec<Option<i64>>),
+    Small(&'a Vec<i16>),
+    Text(&'a Vec<String>),
+    Bool(&'a Vec<bool>),
+    Address(&'a Vec<Option<IpAddr>>),
+}
+
+impl<'a> Column<'a> {
+    fn kind(&self) -> Type {
+        match self {
+            Column::Int(_) | Column::Nullable(_) => Type::INT8,
+            Column::Small(_) => Type::INT2,
+            Column::Text(_) => Type::TEXT,
+            Column::Bool(_) => Type::BOOL,
+            Column::Address(_) => Type::INET,
+        }
+    }
+
+    /// All values, as an array.
+    fn array(&self) -> &'a (dyn ToSql + Sync) {
+        match *self {
+            Column::Int(values) => values,
+            Column::Nullable(values) => values,
+            Column::Small(values) => values,
+            Column::Text(values) => values,
+            Column::Bool(values) => values,
+            Column::Address(values) => values,
+        }
+    }
+
+    /// The value in a row.
+    fn cell(&self, row: usize) -> &'a (dyn ToSql + Sync) {
+        match *self {
+            Column::Int(values) => &values[row],
+            Column::Nullable(values) => &values[row],
+            Column::Small(values) => &values[row],
+            Column::Text(values) => &values[row],
+            Column::Bool(values) => &values[row],
+            Column::Address(values) => &values[row],
+        }
     }
 }

@@ -3,7 +3,7 @@
 //! ```text
 //! cargo run --release -p aranha-frontier --example load -- [--check] FOLDER [MILLIONS [SITES [GROUP]]]
 //! cargo run --release -p aranha-frontier --example load -- --site FOLDER [MILLIONS]
-//! cargo run --release -p aranha-frontier --example load -- --postgres ADDRESS [MILLIONS [SITES [GROUP [CLIENTS]]]]
+//! cargo run --release -p aranha-frontier --example load -- --postgres [--check] ADDRESS [MILLIONS [SITES [GROUP [CLIENTS]]]]
 //! ```
 //!
 //! Each check-in has 30 page records and 60 links to other sites. A transaction has GROUP check-ins, and is followed by
@@ -25,9 +25,11 @@
 //! first line includes the cost of new sites. With `--check` the exit status is 1 if the second ratio is below 0.8 or memory
 //! exceeded 1 GiB.
 //!
-//! With `--postgres`, CLIENTS nodes with a connection each share the links and the frontier at ADDRESS.
+//! With `--postgres`, CLIENTS nodes share the links and the frontier at ADDRESS (`clients.rs`).
 //!
 //! With `--site`, the program measures check-outs of one site with MILLIONS million URLs.
+
+mod clients;
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -35,8 +37,7 @@ use std::time::{Duration, Instant};
 
 use aranha_frontier::{
     CheckIn, Embedded, Flags, Frontier, FrontierError, FrontierStatus, Hop, Lease, Location,
-    NodeSettings, Options, Outcome, Outside, PageRecord, Pending, Postgres, Seed, Then,
-    WindowUpdate,
+    Options, Outcome, Outside, PageRecord, Pending, Seed, Then, WindowUpdate,
 };
 use aranha_url::{PathKey, SiteKey};
 
@@ -334,84 +335,67 @@ impl Line {
     }
 }
 
-/// Runs several clients, each with a connection of its own, against a PostgreSQL frontier.
-fn run_clients(address: &str, target: u64, sites: u64, group: usize, clients: u64) {
-    let begun = Instant::now();
-    std::thread::scope(|scope| {
-        for client in 0..clients {
-            scope.spawn(move || {
-                let settings = NodeSettings {
-                    node: format!("client {client}"),
-                    is_on_database_time: false,
-                    ..NodeSettings::default()
-                };
-                let mut frontier = match Postgres::open(address, Options::default(), settings) {
-                    Ok(frontier) => frontier,
-                    Err(error) => return eprintln!("{error}"),
-                };
-                if let Err(error) = run(&mut frontier, target / clients, sites, group, client) {
-                    eprintln!("{error}");
-                }
-            });
-        }
-    });
-    let seconds = begun.elapsed().as_secs_f64();
-    println!(
-        "{clients} clients: {target} million links in {seconds:.1} s, {:.0} links/s",
-        target as f64 * 1e6 / seconds
-    );
+/// The visits of one node.
+struct Load {
+    visits: VecDeque<LoadVisit>,
+    random: Random,
+    clock: Clock,
+    sites: u64,
+    /// Check-ins per transaction.
+    group: usize,
+    window: usize,
 }
 
-fn run(
-    frontier: &mut dyn Frontier,
-    target: u64,
-    sites: u64,
-    group: usize,
-    client: u64,
-) -> Result<Vec<Line>, FrontierError> {
-    let window = Options::default().window;
-    let mut random = Random(0x5eed + client);
-    let seeds: Vec<Seed> = (0..2000)
-        .map(|number| {
-            let site = site_name(number * 31 % sites);
-            Seed {
-                origin: format!("https://www.{site}"),
-                site_key: SiteKey::of(&site),
-                path_key: PathKey::of("/"),
-                path: "/".into(),
-                site,
-            }
+impl Load {
+    /// Sends the seeds. Every client has its own random numbers.
+    fn begin(
+        frontier: &mut dyn Frontier,
+        sites: u64,
+        group: usize,
+        client: u64,
+    ) -> Result<Load, FrontierError> {
+        let seeds: Vec<Seed> = (0..2000)
+            .map(|number| {
+                let site = site_name(number * 31 % sites);
+                Seed {
+                    origin: format!("https://www.{site}"),
+                    site_key: SiteKey::of(&site),
+                    path_key: PathKey::of("/"),
+                    path: "/".into(),
+                    site,
+                }
+            })
+            .collect();
+        frontier.seed(0, &seeds)?;
+        Ok(Load {
+            visits: VecDeque::new(),
+            random: Random(0x5eed + client),
+            clock: Clock {
+                begun: Instant::now(),
+                spent: Times::default(),
+                longest: Duration::ZERO,
+                longest_call: "",
+            },
+            sites,
+            group,
+            window: Options::default().window,
         })
-        .collect();
-    frontier.seed(0, &seeds)?;
-    let mut visits: VecDeque<LoadVisit> = VecDeque::new();
-    let (mut now, mut links, mut shown) = (0i64, 0u64, 0u64);
-    let mut clock = Clock {
-        begun: Instant::now(),
-        spent: Times::default(),
-        longest: Duration::ZERO,
-        longest_call: "",
-    };
-    let step = if target > 10 { 10 } else { 1 };
-    let mut lines = Vec::new();
-    let mut before = (frontier.status(0)?, bytes_written(), other_threads());
-    println!(
-        "links M  pages M  records M  sites M  links/s  records/s   own/s  cpu us   merge us  disk us  MB mem  GB disk  B/URL  \
-         written  runs  longest ms"
-    );
-    while links < target * 1_000_000 {
-        now += 20;
+    }
+
+    /// Checks out sites, checks in one group, and tidies. Returns the number of links of the group.
+    fn step(&mut self, frontier: &mut dyn Frontier, now: i64) -> Result<u64, FrontierError> {
+        let (visits, clock) = (&mut self.visits, &mut self.clock);
         if visits.len() < VISITS {
             let room = VISITS - visits.len();
             let leases = clock.time("check_out", || frontier.check_out(now, room))?;
             visits.extend(leases.into_iter().map(begin));
         }
-        let mut taken: Vec<LoadVisit> = visits.drain(..group.min(visits.len())).collect();
+        let mut taken: Vec<LoadVisit> = visits.drain(..self.group.min(visits.len())).collect();
         let batch: Vec<CheckIn> = taken
             .iter_mut()
-            .map(|visit| check_in(visit, now, sites, window, &mut random))
+            .map(|visit| check_in(visit, now, self.sites, self.window, &mut self.random))
             .collect();
-        links += (batch.len() * LINKS) as u64;
+        let links = (batch.len() * LINKS) as u64;
         let replies = clock.time("check_in", || frontier.check_in(now, batch))?;
         for (mut visit, reply) in taken.into_iter().zip(replies) {
             let reply = reply.expect("no lease expires");
@@ -422,10 +406,32 @@ fn run(
             }
         }
         clock.time("tidy", || frontier.tidy(now, Duration::from_millis(20)))?;
+        Ok(links)
+    }
+}
+
+fn run(
+    frontier: &mut dyn Frontier,
+    target: u64,
+    sites: u64,
+    group: usize,
+) -> Result<Vec<Line>, FrontierError> {
+    let mut load = Load::begin(frontier, sites, group, 0)?;
+    let (mut now, mut links, mut shown) = (0i64, 0u64, 0u64);
+    let step = if target > 10 { 10 } else { 1 };
+    let mut lines = Vec::new();
+    let mut before = (frontier.status(0)?, bytes_written(), other_threads());
+    println!(
+        "links M  pages M  records M  sites M  links/s  records/s   own/s  cpu us   merge us  disk us  MB mem  GB disk  B/URL  \
+         written  runs  longest ms"
+    );
+    while links < target * 1_000_000 {
+        now += 20;
+        links += load.step(frontier, now)?;
         if links / (step * 1_000_000) > shown {
             shown = links / (step * 1_000_000);
             let status = frontier.status(now)?;
-            let spent = std::mem::take(&mut clock.spent);
+            let spent = std::mem::take(&mut load.clock.spent);
             let count = (status.links - before.0.links) as f64;
             let records = (status.records - before.0.records) as f64;
             let urls = |status: &FrontierStatus| (status.links_sent + status.pages.known) as f64;
@@ -455,11 +461,11 @@ fn run(
                 status.disk as f64 / urls(&status),
                 (sent - before.1) as f64 / (urls(&status) - urls(&before.0)),
                 status.runs,
-                clock.longest.as_secs_f64() * 1e3,
-                clock.longest_call,
+                load.clock.longest.as_secs_f64() * 1e3,
+                load.clock.longest_call,
             );
             before = (status, sent, others);
-            clock.longest = Duration::ZERO;
+            load.clock.longest = Duration::ZERO;
         }
     }
     Ok(lines)
@@ -589,10 +595,18 @@ fn main() {
     }
     let (target, sites, group) = (number(1, 10), number(2, 1_000_000), number(3, 64) as usize);
     if postgres {
-        return run_clients(folder, target, sites, group, number(4, 2));
+        let is_good = clients::run(folder, target, sites, group, number(4, 2));
+        if !is_good.unwrap_or_else(|error| {
+            eprintln!("{error}");
+            std::process::exit(1);
+        }) && check
+        {
+            std::process::exit(1);
+        }
+        return;
     }
     let result = Embedded::open(Path::new(folder), Options::default())
-        .and_then(|mut frontier| run(&mut frontier, target, sites, group, 0));
+        .and_then(|mut frontier| run(&mut frontier, target, sites, group));
     match result {
         Ok(lines) => {
             if !summarise(&lines) && check {
