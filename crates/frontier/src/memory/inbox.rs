@@ -135,13 +135,12 @@ impl Core<MemoryTables> {
             if before.is_some() && policy == External::HomePage && !gather.has_request(links) {
                 continue;
             }
-            let mut row = match &before {
-                Some(row) => row.clone(),
-                None => {
-                    let outbox = &self.inbox.outbox;
-                    self.store
-                        .new_site(now, run, (&gather, entry), outbox, &mut block)?
-                }
+            let mut row = if let Some(row) = &before {
+                row.clone()
+            } else {
+                let outbox = &self.inbox.outbox;
+                self.store
+                    .new_site(now, run, (&gather, entry), outbox, &mut block)?
             };
             if !row.inbox {
                 row.receive_links(now, self.store.horizon);

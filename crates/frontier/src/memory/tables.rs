@@ -57,6 +57,9 @@ pub(super) struct GateRow {
     pub(super) has_line: bool,
 }
 
+/// Blocks of waiting pages, by due time and id.
+type LaterBlocks = BTreeMap<(i64, i64), Vec<u8>>;
+
 /// All rows and blocks.
 #[derive(Debug, Default)]
 pub(super) struct Database {
@@ -86,8 +89,8 @@ pub(super) struct Database {
     keys: HashMap<i64, (i64, Vec<u8>)>,
     held: HashMap<i64, WindowBlockRow>,
     queues: HashMap<i64, VecDeque<(i64, Vec<u8>)>>,
-    /// Due time, id and pages, by site and kind.
-    later: HashMap<(i64, i64), BTreeMap<(i64, i64), Vec<u8>>>,
+    /// By site and kind.
+    later: HashMap<(i64, i64), LaterBlocks>,
     problems: BTreeMap<i64, ProblemSite>,
     pub(super) seeds: Vec<String>,
     seed_pages: BTreeSet<(i64, i64)>,
