@@ -319,7 +319,7 @@ impl RunningCluster {
             }
             life += 1;
             let (least, most) = DOWNTIME;
-            let range = (most - least).as_millis() as usize;
+            let range = most.saturating_sub(least).as_millis() as usize;
             tokio::time::sleep(least + Duration::from_millis(chance.below(range) as u64)).await;
         }
     }
@@ -385,7 +385,7 @@ impl RunningCluster {
         node.set_role(role);
         let mut run: RunningNode = Box::pin(node.run());
         let life = self.life(chance);
-        let fate = self.fate(chance);
+        let fate = Self::fate(chance);
         let until = self.end().min(Instant::now() + life);
         tokio::select! {
             biased;
@@ -523,7 +523,7 @@ impl RunningCluster {
         mean.mul_f64(0.2 + chance.below(1600) as f64 / 1000.0)
     }
 
-    fn fate(&self, chance: &mut Chance) -> Fate {
+    fn fate(chance: &mut Chance) -> Fate {
         let fates = [
             Fate::Killed,
             Fate::Killed,
