@@ -67,6 +67,14 @@ pub(crate) struct Spool {
     groups: VecDeque<Position>,
 }
 
+impl Drop for Spool {
+    /// Releases the lock at once. A child process that is being started holds a copy of the descriptor, and would keep the
+    /// lock until it runs its program.
+    fn drop(&mut self) {
+        let _ = self.file.unlock();
+    }
+}
+
 impl Spool {
     pub(crate) fn open(path: &Path) -> io::Result<Spool> {
         let file = File::options()
