@@ -37,15 +37,8 @@ pub fn boot_time() -> i64 {
 pub struct Term {
     /// Number of the node. It changes when the node was declared dead and has registered again.
     pub node: u64,
-    /// The time until which requests may be sent, on the clock of [`boot_time`].
+    /// The time until which requests may be sent, on the clock of the fence.
     pub deadline: i64,
-}
-
-impl Term {
-    /// Time from now to the deadline; zero if it has passed.
-    pub fn remaining(&self) -> Duration {
-        Duration::from_millis(self.deadline.saturating_sub(boot_time()).max(0) as u64)
-    }
 }
 
 /// Whether a node may send requests.
@@ -82,6 +75,16 @@ impl Fence {
         }
     }
 
+    /// The time on the clock of the fence, in milliseconds.
+    pub(crate) fn now(&self) -> i64 {
+        boot_time()
+    }
+
+    /// Time from now to the deadline of a term; zero if it has passed.
+    pub fn remaining(&self, term: Term) -> Duration {
+        Duration::from_millis(term.deadline.saturating_sub(self.now()).max(0) as u64)
+    }
+
     /// From now on, end this process if it is stopped until after its deadline. Call this before the first request.
     pub fn guard_process(&self) -> io::Result<()> {
         let timer = KillTimer::new()?;
@@ -106,7 +109,7 @@ impl Fence {
         self.under_way.fetch_add(1, SeqCst);
         let pass = Pass(self);
         let term = self.term();
-        if term.node == node && boot_time() < term.deadline {
+        if term.node == node && self.now() < term.deadline {
             return Ok(pass);
         }
         Err(term)
@@ -117,7 +120,7 @@ impl Fence {
     pub fn close(&self) -> io::Result<bool> {
         let timer = self.timer.lock().unwrap_or_else(PoisonError::into_inner);
         // A renewal may have arrived meanwhile. It takes the same lock.
-        if boot_time() < self.term().deadline {
+        if self.now() < self.term().deadline {
             return Ok(true);
         }
         if self.under_way.load(SeqCst) > 0 {
@@ -139,7 +142,7 @@ impl Fence {
     pub(crate) fn renew(&self, node: u64, asked: i64, ttl: Duration) -> io::Result<()> {
         let until = |margin: u32| asked + ttl.saturating_sub(ttl / margin).as_millis() as i64;
         let timer = self.timer.lock().unwrap_or_else(PoisonError::into_inner);
-        if until(DEADLINE_MARGIN) <= boot_time() {
+        if until(DEADLINE_MARGIN) <= self.now() {
             return Ok(());
         }
         if let Some(timer) = &*timer {
@@ -178,7 +181,7 @@ mod tests {
         let pass = fence.enter(7).expect("in time");
         assert_eq!(fence.enter(6).expect_err("another node").node, 7);
         // Three quarters of the time to live.
-        let remaining = fence.term().remaining();
+        let remaining = fence.remaining(fence.term());
         assert!(remaining <= minute * 3 / 4 && remaining > minute / 2);
         assert_eq!(fence.under_way.load(SeqCst), 1);
         drop(pass);
@@ -203,7 +206,7 @@ mod tests {
         let ttl = Duration::from_secs(8);
         fence.renew(7, boot_time() - 5800, ttl).expect("renews");
         let pass = fence.enter(7).expect("in time");
-        std::thread::sleep(fence.term().remaining() + Duration::from_millis(1));
+        std::thread::sleep(fence.remaining(fence.term()) + Duration::from_millis(1));
         assert!(!fence.close().expect("looks"), "a request is under way");
         drop(pass);
         assert!(fence.close().expect("clears"));

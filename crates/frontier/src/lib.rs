@@ -16,7 +16,7 @@
 //!
 //! [`embedded`] is the SQLite engine, for one machine. [`postgres`] is the PostgreSQL engine, for several nodes. Both pass
 //! the same tests (`suite/`). What happens to a site is the same code for both (`sites/`), and so is the encoding of links
-//! (`links/`). The tables are in `schema.sql` of each engine.
+//! (`links/`). The rules by which nodes share a frontier are in `cluster/`. The tables are in `schema.sql` of each engine.
 //!
 //! Read first: [`record`], then the trait [`Frontier`], then [`embedded`] and `docs/decisions/0002-frontier-layout.md`, or [`postgres`] and
 //! `docs/decisions/0013-postgres.md`.
@@ -80,6 +80,7 @@
 //! ```
 
 pub mod blocked;
+mod cluster;
 pub mod codec;
 pub mod embedded;
 pub mod error;

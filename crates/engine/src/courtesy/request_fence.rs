@@ -60,10 +60,10 @@ impl RequestFence {
     async fn deadline(&self, node: u64) {
         loop {
             let term = self.0.term();
-            if term.node != node || term.remaining().is_zero() {
+            if term.node != node || self.0.remaining(term).is_zero() {
                 return;
             }
-            tokio::time::sleep(term.remaining()).await;
+            tokio::time::sleep(self.0.remaining(term)).await;
         }
     }
 }
@@ -73,8 +73,8 @@ async fn close_after_deadlines(fence: Arc<Fence>) {
     let mut changes = fence.watch();
     loop {
         let term = *changes.borrow_and_update();
-        if !term.remaining().is_zero() {
-            tokio::time::sleep(term.remaining()).await;
+        if !fence.remaining(term).is_zero() {
+            tokio::time::sleep(fence.remaining(term)).await;
             continue;
         }
         match fence.close() {

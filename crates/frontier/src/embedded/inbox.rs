@@ -18,7 +18,6 @@ use crate::links::gather::{Gather, GatherPosition};
 use crate::links::outbox::Outbox;
 use crate::links::run_link::RunLink;
 use crate::sites;
-use crate::sites::site_row::SiteRow;
 use crate::sites::tables::Tables as _;
 use crate::sites::totals::Totals;
 use crate::sites::unique::Unique;
@@ -280,7 +279,6 @@ impl Inbox {
         range: &std::ops::Range<usize>,
         block: &mut BlockBuffer,
     ) -> Result<bool, StoreError> {
-        let damaged = || StoreError::damaged("journal before run", run.run);
         let entry = &run.gather.links[range.start];
         let site = entry.site;
         let has_inbox = if self.receiving_sites.has(site) {
@@ -300,17 +298,7 @@ impl Inbox {
             let mut row = if let Some(row) = &before {
                 row.clone()
             } else {
-                let first = run.gather.read(entry).ok_or_else(damaged)?;
-                let mut row = SiteRow::new(site, first.name, &first.origin(), run.run - 1);
-                if self.outbox.policy == External::Combined {
-                    row.free = now;
-                    let link = first.link(run.run, entry.key);
-                    let (depth, hop, _, via) = link.fields().ok_or_else(damaged)?;
-                    let home = self.outbox.home_page(depth, hop, via);
-                    store.keys_append(&mut row, &[home.key])?;
-                    store.queue_append(&mut row, &[home], block)?;
-                }
-                row
+                store.new_site(now, run.run, (&run.gather, entry), &self.outbox, block)?
             };
             row.receive_links(now, store.horizon);
             match &before {

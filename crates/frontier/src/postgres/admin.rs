@@ -47,7 +47,8 @@ impl Postgres {
             if connection.first(sql, &[&node])?.is_none() {
                 return Ok(None);
             }
-            engine.bury(now, node).map(Some)
+            let pause = engine.settings.pause;
+            engine.core.bury(now, node, pause).map(Some)
         })
     }
 

@@ -193,7 +193,10 @@ impl Frontier for Postgres {
     }
 
     fn take_over(&mut self, now: i64, node: u64) -> Result<u64, FrontierError> {
-        let number = self.transact(now, |engine, now| engine.take_leases_of(node as i64, now))?;
+        let number = self.transact(now, |engine, now| {
+            let pause = engine.settings.pause;
+            engine.core.take_leases_of(node as i64, now, pause)
+        })?;
         Ok(number as u64)
     }
 
@@ -212,7 +215,7 @@ impl Frontier for Postgres {
     }
 
     fn release_all(&mut self, now: i64) -> Result<u64, FrontierError> {
-        self.transact(now, |engine, now| engine.release(now, i64::MIN))
+        self.transact(now, |engine, now| engine.core.release_own(now, i64::MIN))
     }
 
     fn end_failed_visit(

@@ -1,12 +1,12 @@
 //! Check-out and check-in: chooses due sites, and reads what the sites of a group need with few statements.
 
 use super::Postgres;
-use super::tables::{COLUMNS, Chain, NEWEST, PostgresTables, WHOLE};
-use crate::sites::checkout::{MAX_RECLAIMED, MIN_FLUSH_INTERVAL, examined};
-use crate::sites::site_row::{FOUND, FOUND_REVISIT, SEED_NEW, SEED_REVISIT, SEED_VISITED, SiteRow};
+use super::tables::{Chain, NEWEST, WHOLE};
+use crate::cluster::tables::ClusterTables as _;
+use crate::sites::checkout::{MIN_FLUSH_INTERVAL, examined};
 use crate::sites::tables::Tables as _;
 use crate::store_error::StoreError;
-use crate::{CheckIn, CheckedIn, FrontierError, Lease, LeaseGate, LeaseLost, Then};
+use crate::{CheckIn, CheckedIn, FrontierError, Lease, LeaseLost, Then};
 
 /// Time between two searches for dead nodes, in milliseconds.
 const CLEAN_INTERVAL: i64 = 1000;
@@ -78,8 +78,8 @@ impl Postgres {
             return Ok(());
         }
         self.last_clean = Some(now);
-        self.transact(now, Postgres::promote)?;
-        if self.heartbeat.may_judge(self.settings.ttl) {
+        self.transact(now, |engine, now| engine.core.promote(now))?;
+        if self.heartbeat.contact().may_judge(self.settings.ttl) {
             while self.transact(now, Postgres::clean_one)? {}
         }
         Ok(())
@@ -89,19 +89,11 @@ impl Postgres {
     /// cannot renew their leases while it runs.
     fn reclaim_expired(&mut self, now: i64) -> Result<(), FrontierError> {
         let tables = &self.core.store.tables;
-        if tables.leases_expired(now + self.shift.get(), 1).is_empty() {
+        let expired = tables.leases.borrow().expired(now + self.shift.get(), 1);
+        if expired.is_empty() {
             return Ok(());
         }
-        self.transact(now, |engine, now| {
-            let tables = &engine.core.store.tables;
-            let expired = tables.leases_expired(now, MAX_RECLAIMED);
-            let sites: Vec<i64> = expired.iter().map(|lease| lease.site).collect();
-            tables.lock_sites(&sites)?;
-            for lease in expired {
-                engine.core.reclaim(now, lease)?;
-            }
-            Ok(())
-        })
+        self.transact(now, |engine, now| engine.core.end_expired(now))
     }
 
     /// Lease up to `count` due sites. Also returns how many sites it examined.
@@ -112,27 +104,8 @@ impl Postgres {
     ) -> Result<(usize, Vec<Lease>), StoreError> {
         // This lock is taken before the locks of sites, as in the sorter.
         self.core.store.tables.share_runs()?;
-        let horizon = self.core.store.horizon;
-        let mut sites = self.sites_in_line(now, horizon, count)?;
-        let tables = &self.core.store.tables;
-        sites.append(&mut tables.sites_due(now, horizon, count - sites.len())?);
-        let examined = sites.len();
-        let (sites, gates) = self.claim_for(now, sites)?;
-        self.core.store.tables.read_for_check_out(&sites)?;
-        self.core.store.tables.read_later(&sites, now, horizon)?;
-        let mut leases = Vec::new();
-        for site in &sites {
-            let Some(mut lease) = self.core.lease_site(now, site)? else {
-                continue;
-            };
-            let gate = self.core.store.tables.gate(site.key);
-            lease.gate = gate.and_then(|address| {
-                let closed = *gates.get(&address)?;
-                Some(LeaseGate { address, closed })
-            });
-            leases.push(lease);
-        }
-        Ok((examined, leases))
+        let has_gates = self.has_gates();
+        self.core.lease_due_sites(now, count, has_gates)
     }
 
     /// Whether to sort links now. There must be links to sort or to announce. Also, either the last sort was long
@@ -161,8 +134,11 @@ impl Postgres {
             sites.push(tables.lease_site(entry.lease as i64)?);
         }
         tables.lock_sites(&sites.iter().flatten().copied().collect::<Vec<_>>())?;
-        if self.was_stored_before()? {
-            return self.end_leases_of(now, &batch);
+        if let Some(number) = self.group
+            && !tables.take_number(number)?
+        {
+            let pause = self.settings.pause;
+            return self.core.end_leases_of(now, &batch, pause);
         }
         let mut replies = Vec::with_capacity(batch.len());
         let mut batch = batch.into_iter();
@@ -246,61 +222,5 @@ fn shift_times(entry: &mut CheckIn, shift: i64) {
     let next = entry.done.iter_mut().filter_map(|page| page.next.as_mut());
     for time in retries.chain(next) {
         *time = time.saturating_add(shift);
-    }
-}
-
-impl PostgresTables {
-    /// Lock and return at most `count` sites to lease next: seed sites that were never visited. If there are none, the
-    /// sites that have waited longest. Sites that another transaction has locked are skipped.
-    fn sites_due(&self, now: i64, horizon: i64, count: usize) -> Result<Vec<SiteRow>, StoreError> {
-        let until = now.min(horizon);
-        let part = |class: i64, until: &str| {
-            format!(
-                "(SELECT {COLUMNS} FROM sites WHERE class = {class} AND due <= {until} AND NOT in_line ORDER BY due LIMIT $2 \
-                 FOR UPDATE SKIP LOCKED)"
-            )
-        };
-        let count = count as i64;
-        let rows = self
-            .connection
-            .query(&part(SEED_NEW, "$1"), &[&now, &count])?;
-        let mut sites = self.keep_sites(&rows)?;
-        if sites.is_empty() {
-            for (class, until) in [
-                (FOUND, now),
-                (SEED_VISITED, now),
-                (SEED_REVISIT, until),
-                (FOUND_REVISIT, until),
-            ] {
-                let rows = self
-                    .connection
-                    .query(&part(class, "$1"), &[&until, &count])?;
-                sites.append(&mut self.keep_sites(&rows)?);
-            }
-            sites.sort_by_key(|site| site.due);
-            sites.truncate(count as usize);
-        }
-        Ok(sites)
-    }
-
-    /// Read what the check-out of these sites needs.
-    fn read_for_check_out(&self, sites: &[SiteRow]) -> Result<(), StoreError> {
-        if sites.is_empty() {
-            return Ok(());
-        }
-        let keys: Vec<i64> = sites.iter().map(|site| site.keys).collect();
-        self.read_chains(Chain::Keys, &keys, WHOLE)?;
-        let windows: Vec<i64> = sites.iter().map(|site| site.window).collect();
-        self.read_chains(Chain::Window, &windows, WHOLE)?;
-        let all: Vec<i64> = sites.iter().map(|site| site.key).collect();
-        self.read_facts(&all)?;
-        let queued = sites.iter().filter(|site| site.queued > 0);
-        self.read_queues(&queued.map(|site| site.key).collect::<Vec<_>>())?;
-        let waiting = sites.iter().filter(|site| site.inbox);
-        let waiting: Vec<_> = waiting.map(|site| (site.key, site.consumed)).collect();
-        if waiting.is_empty() {
-            return Ok(());
-        }
-        self.read_links(&waiting)
     }
 }

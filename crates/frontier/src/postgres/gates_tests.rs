@@ -7,8 +7,8 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::Postgres;
-use super::gates::SITES_PER_GATE;
 use super::tests::{LONG, Schema};
+use crate::cluster::gates::SITES_PER_GATE;
 use crate::suite::{release, seed};
 use crate::{Addresses, CheckIn, Frontier as _, GateClaim, Lease, SiteFacts, WindowUpdate};
 
@@ -109,7 +109,7 @@ fn the_gates_of_a_dead_node_are_closed_for_a_pause() {
     let schema = Schema::new();
     let mut dead = schema.open_as("dead", LONG);
     let mut alive = schema.open_as("alive", LONG);
-    alive.heartbeat.assume_contact();
+    alive.heartbeat.contact().assume();
     on_one_address(&mut dead, 1);
     let before = dead.claim_gate(20, address(9)).expect("asks");
     expire(&dead);
@@ -190,7 +190,7 @@ impl Model {
         let open = |number| schema.open_as(&format!("n{number}"), LONG);
         let mut nodes: Vec<Postgres> = (0..NODES).map(open).collect();
         for node in &nodes {
-            node.heartbeat.assume_contact();
+            node.heartbeat.contact().assume();
         }
         let seeds: Vec<_> = (0..12)
             .map(|number| seed(&format!("https://s{number}.example/")))

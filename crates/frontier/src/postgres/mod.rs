@@ -20,6 +20,7 @@ mod address;
 mod admin;
 mod calls;
 mod checkout;
+mod cluster;
 mod connection;
 mod gates;
 mod horizon;
@@ -31,7 +32,6 @@ mod members;
 mod merge;
 mod migrations;
 mod nodes;
-mod numbered;
 mod run_tables;
 mod sorter;
 mod tables;
@@ -64,10 +64,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::cluster::nodes::after_pause;
+use crate::cluster::tables::ClusterTables as _;
 use crate::codec::Packer;
 use crate::embedded::lock::Lock;
 use crate::shared::NodeReport;
-use crate::sites::checkout::AbandonedLease;
 use crate::sites::core::Core;
 use crate::sites::store::Store;
 use crate::store_error::StoreError;
@@ -223,25 +224,14 @@ impl Postgres {
         result.map_err(|error| self.failed(error))
     }
 
-    /// Release all leases of this node. Their sites are due at `free` at the earliest.
-    fn release(&mut self, now: i64, free: i64) -> Result<u64, StoreError> {
-        let leases = self.core.store.tables.own_leases();
-        let sites: Vec<i64> = leases.iter().map(|lease| lease.site).collect();
-        self.core.store.tables.lock_sites(&sites)?;
-        for lease in &leases {
-            let since = lease.since.max(free);
-            self.core.reclaim(now, AbandonedLease { since, ..*lease })?;
-        }
-        Ok(leases.len() as u64)
-    }
-
     /// Leave the crawl: release all leases, and end this node.
     fn leave(&mut self) -> Result<(), FrontierError> {
         self.transact(self.last_now, |engine, now| {
             // An aborted visit may just have sent a request, and only the visit knows when.
-            let free = engine.after_pause(now);
+            let free = after_pause(now, engine.settings.pause);
             let has_pause = !engine.settings.pause.is_zero();
-            engine.release(now, if has_pause { free } else { i64::MIN })?;
+            let earliest = if has_pause { free } else { i64::MIN };
+            engine.core.release_own(now, earliest)?;
             engine.write()?;
             let tables = &engine.core.store.tables;
             tables.fold_totals(tables.node.get())?;

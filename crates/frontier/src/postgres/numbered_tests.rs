@@ -78,7 +78,7 @@ fn the_next_process_stores_the_last_check_ins() {
     let status = other.status(1002).expect("status");
     assert_eq!((status.records, status.sites.leased), (2, 0));
     // Nobody declares the earlier node dead, because it has ended.
-    other.heartbeat.assume_contact();
+    other.heartbeat.contact().assume();
     other.check_out(3000, 1).expect("checks out");
     let tables = &other.core.store.tables;
     let alive = tables.number("SELECT count(*) FROM nodes WHERE alive", &[]);
@@ -118,7 +118,7 @@ fn a_dead_node_has_nothing_to_take_over() {
     let schema = Schema::new();
     let (node, lease) = leased(&schema);
     let mut other = schema.open_as("b", LONG);
-    other.heartbeat.assume_contact();
+    other.heartbeat.contact().assume();
     let tables = &node.core.store.tables;
     let sql = "UPDATE nodes SET expires = 0 WHERE node = $1";
     tables

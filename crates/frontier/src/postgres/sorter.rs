@@ -12,7 +12,6 @@ use super::run_tables::{RunReader, RunWriter};
 use super::tables::{COLUMNS, PostgresTables};
 use super::totals::JOURNAL_LINKS;
 use crate::links::gather::{Gather, LinkIndexEntry};
-use crate::sites::site_row::SiteRow;
 use crate::sites::tables::Tables as _;
 use crate::sites::unique::Unique;
 use crate::store_error::StoreError;
@@ -177,19 +176,12 @@ impl Postgres {
         gather: &Gather,
         entry: &LinkIndexEntry,
     ) -> Result<(), StoreError> {
-        let damaged = || StoreError::damaged("journal before run", run);
-        let link = gather.read(entry).ok_or_else(damaged)?;
-        let mut row = SiteRow::new(entry.site, link.name, &link.origin(), run - 1);
         let core = &mut self.core;
-        if core.inbox.outbox.policy == External::Combined {
-            row.free = now;
-            let link = link.link(run, entry.key);
-            let (depth, hop, _, via) = link.fields().ok_or_else(damaged)?;
-            let home = core.inbox.outbox.home_page(depth, hop, via);
-            core.store.keys_append(&mut row, &[home.key])?;
-            core.store
-                .queue_append(&mut row, &[home], &mut core.block)?;
-        }
+        let outbox = &core.inbox.outbox;
+        let link = (gather, entry);
+        let mut row = core
+            .store
+            .new_site(now, run, link, outbox, &mut core.block)?;
         row.receive_links(now, core.store.horizon);
         core.store.site_insert(&row)?;
         core.totals.site(None, &row);

@@ -6,7 +6,6 @@
 //! The file is long because it is a list of statements, one for each operation of [`Tables`].
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::net::IpAddr;
 use std::time::Instant;
 
@@ -16,8 +15,9 @@ use tokio_postgres::Row;
 use super::connection::{Connection, Params};
 use super::inbox::PostgresInbox;
 use super::unit::{ChainBlock, SiteState, Unit};
+use crate::cluster::own_leases::{OwnLease, OwnLeases};
+use crate::cluster::tables::ClusterTables as _;
 use crate::links::run_link::RunLink;
-use crate::sites::checkout::AbandonedLease;
 use crate::sites::later::WaitKind;
 use crate::sites::site_row::{SiteRow, full_origin};
 use crate::sites::store::Store;
@@ -39,64 +39,6 @@ pub(super) const WHOLE: i64 = i64::MAX;
 const MAX_NEW_QUEUES: usize = if cfg!(test) { 1024 } else { 4 << 20 };
 /// Number of queue blocks that are read at a time.
 const QUEUE_BLOCKS: i64 = 8;
-
-/// A lease that this node holds.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct OwnLease {
-    pub(super) site: i64,
-    pub(super) since: i64,
-    pub(super) expires: i64,
-    /// The gate of the site at the check-out.
-    pub(super) gate: Option<IpAddr>,
-}
-
-/// The leases of this node. The database also has the leases, but not their expiry. Only this node needs the expiry,
-/// because its leases end with it.
-#[derive(Debug, Default)]
-pub(super) struct OwnLeases {
-    pub(super) held: HashMap<i64, OwnLease>,
-    /// The leases as they were before this transaction.
-    undo: Vec<(i64, Option<OwnLease>)>,
-}
-
-impl OwnLeases {
-    pub(super) fn set(&mut self, id: i64, lease: Option<OwnLease>) {
-        let before = match lease {
-            Some(lease) => self.held.insert(id, lease),
-            None => self.held.remove(&id),
-        };
-        self.undo.push((id, before));
-    }
-
-    /// The number of leases for each gate.
-    pub(super) fn per_gate(&self) -> HashMap<IpAddr, usize> {
-        let mut count = HashMap::new();
-        for gate in self.held.values().filter_map(|own| own.gate) {
-            *count.entry(gate).or_default() += 1;
-        }
-        count
-    }
-
-    /// Let no lease expire before `expires`.
-    pub(super) fn extend(&mut self, expires: i64) {
-        for own in self.held.values_mut() {
-            own.expires = own.expires.max(expires);
-        }
-    }
-
-    pub(super) fn commit(&mut self) {
-        self.undo.clear();
-    }
-
-    pub(super) fn roll_back(&mut self) {
-        for (id, before) in self.undo.drain(..).rev() {
-            match before {
-                Some(lease) => self.held.insert(id, lease),
-                None => self.held.remove(&id),
-            };
-        }
-    }
-}
 
 /// The tables of a frontier.
 #[derive(Debug)]
@@ -272,31 +214,6 @@ impl PostgresTables {
             queue.is_complete = (queue.front.len() as i64) < QUEUE_BLOCKS;
         }
         Ok(())
-    }
-
-    /// The leases of this node that have expired.
-    pub(super) fn leases_expired(&self, now: i64, count: usize) -> Vec<AbandonedLease> {
-        let leases = self.leases.borrow();
-        let expired = leases.held.iter().filter(|(_, own)| own.expires <= now);
-        let mut expired: Vec<_> = expired.collect();
-        expired.sort_by_key(|(_, own)| own.expires);
-        let abandoned = expired.into_iter().map(|(id, own)| AbandonedLease {
-            id: *id,
-            site: own.site,
-            since: own.since,
-        });
-        abandoned.take(count).collect()
-    }
-
-    /// All leases of this node.
-    pub(super) fn own_leases(&self) -> Vec<AbandonedLease> {
-        self.leases_expired(i64::MAX, usize::MAX)
-    }
-
-    /// The earliest expiry of the leases of this node.
-    pub(super) fn next_expiry(&self) -> Option<i64> {
-        let leases = self.leases.borrow();
-        leases.held.values().map(|own| own.expires).min()
     }
 
     /// Rows of a listing of sites, in order of key.
@@ -737,16 +654,11 @@ impl Tables for PostgresTables {
     }
 
     fn lease_site(&self, id: i64) -> Result<Option<i64>, StoreError> {
-        Ok(self.leases.borrow().held.get(&id).map(|own| own.site))
+        Ok(self.leases.borrow().site(id))
     }
 
     fn lease_renew(&self, id: i64, expires: i64) -> Result<bool, StoreError> {
-        let mut leases = self.leases.borrow_mut();
-        let Some(own) = leases.held.get(&id).copied() else {
-            return Ok(false);
-        };
-        leases.set(id, Some(OwnLease { expires, ..own }));
-        Ok(true)
+        Ok(self.leases.borrow_mut().renew(id, expires))
     }
 
     fn lease_delete(&self, id: i64) -> Result<(), StoreError> {

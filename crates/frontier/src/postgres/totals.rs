@@ -130,7 +130,7 @@ impl PostgresTables {
         let first = [
             work,
             revisit.filter(|due| *due <= horizon),
-            self.next_expiry(),
+            self.leases.borrow().next_expiry(),
             self.next_in_line()?,
         ];
         Ok((first.into_iter().flatten().min(), revisit))

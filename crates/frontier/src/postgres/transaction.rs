@@ -8,7 +8,7 @@
 //! until the database can tell whether the transaction was committed, because the caller must know. It waits at most
 //! for the time to live of the node. After that the node gives up its number and its leases, so that a check-in that is
 //! sent again is refused and cannot be stored twice. A numbered group of check-ins is an exception. Its call fails at
-//! once, without asking, because the caller can send the group again (`numbered.rs`).
+//! once, without asking, because the caller can send the group again (`cluster/numbered.rs`).
 
 use std::time::{Duration, Instant};
 

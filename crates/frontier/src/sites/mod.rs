@@ -20,6 +20,7 @@ mod keys;
 pub(crate) mod later;
 pub(crate) mod listing;
 mod make_due;
+mod new_site;
 pub(crate) mod page_block;
 pub(crate) mod pages;
 mod problems;
