@@ -119,13 +119,13 @@ impl World {
         }
     }
 
-    /// Time between two checks of the black list and the signals. In a simulation no other process changes them, so the
-    /// checks are rare.
-    pub(crate) fn reload_interval(&self) -> Duration {
-        match self.simulated {
-            None => RELOAD_INTERVAL,
-            Some(_) => Duration::from_hours(1),
+    /// Time between two checks of the black list, the signals, and what other nodes have changed. In a simulation of one node
+    /// nobody else changes them, so the checks are rare.
+    pub(crate) fn reload_interval(&self, has_other_nodes: bool) -> Duration {
+        if self.simulated.is_some() && !has_other_nodes {
+            return Duration::from_hours(1);
         }
+        RELOAD_INTERVAL
     }
 
     /// Whether the world is real. In a simulation the node writes no `progress.json`, does not watch the system clock, keeps

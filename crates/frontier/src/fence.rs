@@ -10,7 +10,8 @@
 //! 3. At its expiry on the clock of the database, other nodes may declare it dead.
 //!
 //! The deadline is counted from a time before the node asked for the renewal. It is on `CLOCK_BOOTTIME`, which also
-//! runs while the machine sleeps. So it does not depend on the clocks of other machines.
+//! runs while the machine sleeps. So it does not depend on the clocks of other machines. In a simulation the fence
+//! follows tokio's paused clock, and there is no timer.
 
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -32,6 +33,15 @@ pub fn boot_time() -> i64 {
     time.tv_sec * 1000 + time.tv_nsec / 1_000_000
 }
 
+/// The clock of a fence.
+#[derive(Clone, Copy, Debug)]
+enum FenceClock {
+    /// [`boot_time`].
+    Machine,
+    /// Milliseconds since this instant of tokio's clock, which a simulation sets.
+    Simulated(tokio::time::Instant),
+}
+
 /// The right of a node to send requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Term {
@@ -44,6 +54,7 @@ pub struct Term {
 /// Whether a node may send requests.
 #[derive(Debug)]
 pub struct Fence {
+    clock: FenceClock,
     term: watch::Sender<Term>,
     /// Requests that have passed the fence and have not ended.
     under_way: AtomicUsize,
@@ -67,7 +78,17 @@ impl Drop for Pass<'_> {
 
 impl Fence {
     pub(crate) fn new() -> Fence {
+        Fence::with_clock(FenceClock::Machine)
+    }
+
+    /// A fence on tokio's clock. Call this within a runtime whose clock is paused.
+    pub(crate) fn simulated() -> Fence {
+        Fence::with_clock(FenceClock::Simulated(tokio::time::Instant::now()))
+    }
+
+    fn with_clock(clock: FenceClock) -> Fence {
         Fence {
+            clock,
             term: watch::Sender::new(Term::default()),
             under_way: AtomicUsize::new(0),
             idle: Notify::new(),
@@ -77,7 +98,10 @@ impl Fence {
 
     /// The time on the clock of the fence, in milliseconds.
     pub(crate) fn now(&self) -> i64 {
-        boot_time()
+        match self.clock {
+            FenceClock::Machine => boot_time(),
+            FenceClock::Simulated(start) => start.elapsed().as_millis() as i64,
+        }
     }
 
     /// Time from now to the deadline of a term; zero if it has passed.
@@ -85,8 +109,12 @@ impl Fence {
         Duration::from_millis(term.deadline.saturating_sub(self.now()).max(0) as u64)
     }
 
-    /// From now on, end this process if it is stopped until after its deadline. Call this before the first request.
+    /// From now on, end this process if it is stopped until after its deadline. Call this before the first request. In a
+    /// simulation this does nothing.
     pub fn guard_process(&self) -> io::Result<()> {
+        if matches!(self.clock, FenceClock::Simulated(_)) {
+            return Ok(());
+        }
         let timer = KillTimer::new()?;
         *self.timer.lock().unwrap_or_else(PoisonError::into_inner) = Some(timer);
         Ok(())

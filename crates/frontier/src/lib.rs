@@ -14,9 +14,10 @@
 //! - **Memory is bounded by [`Options`]**, plus the keys of the sites that are being checked out.
 //! - **The caller gives the time**, in Unix milliseconds.
 //!
-//! [`embedded`] is the SQLite engine, for one machine. [`postgres`] is the PostgreSQL engine, for several nodes. Both pass
-//! the same tests (`suite/`). What happens to a site is the same code for both (`sites/`), and so is the encoding of links
-//! (`links/`). The rules by which nodes share a frontier are in `cluster/`. The tables are in `schema.sql` of each engine.
+//! [`embedded`] is the SQLite engine, for one machine. [`postgres`] is the PostgreSQL engine, for several nodes. [`memory`]
+//! is an engine for simulations of several nodes. All pass the same tests (`suite/`). What happens to a site is the same
+//! code for all (`sites/`), and so are the encoding of links (`links/`) and the rules by which nodes share a frontier
+//! (`cluster/`). The tables are in `schema.sql` of the engines that store them.
 //!
 //! Read first: [`record`], then the trait [`Frontier`], then [`embedded`] and `docs/decisions/0002-frontier-layout.md`, or [`postgres`] and
 //! `docs/decisions/0013-postgres.md`.
@@ -93,6 +94,7 @@ pub mod hop;
 mod kill_timer;
 mod language;
 mod links;
+pub mod memory;
 pub mod options;
 pub mod outcome;
 pub mod past;
@@ -123,6 +125,7 @@ pub use fence::{Fence, Pass, Term};
 pub use frontier_url::FrontierUrl;
 pub use gate::{GateClaim, LeaseGate};
 pub use hop::{EmbedCount, Hop};
+pub use memory::{MemoryFrontier, MemoryNode, NodeLink};
 pub use options::{External, Options};
 pub use outcome::Outcome;
 pub use past::{Claim, Claimed, Past};

@@ -67,6 +67,19 @@ impl SharedFrontier {
         outage.stop = Some(stop);
     }
 
+    /// Runs work that blocks on the disk.
+    pub(super) async fn run_blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> T {
+        if self.in_place {
+            return work();
+        }
+        tokio::task::spawn_blocking(work)
+            .await
+            .expect("blocking work does not panic, and is not cancelled")
+    }
+
     /// Calls the frontier once.
     pub(crate) async fn call<T: Send + 'static>(
         &self,
@@ -81,12 +94,7 @@ impl SharedFrontier {
                     .as_mut(),
             )
         };
-        if self.in_place {
-            return work();
-        }
-        tokio::task::spawn_blocking(work)
-            .await
-            .expect("frontier calls do not panic, and blocking tasks are not cancelled")
+        self.run_blocking(work).await
     }
 
     /// Calls the frontier. While the frontier is away, repeats the call.

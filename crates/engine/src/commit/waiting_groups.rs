@@ -150,8 +150,7 @@ impl Committer {
             let written = waiting.spool.append(node, number, &seeds, unpacked);
             (waiting, written)
         };
-        let joined = tokio::task::spawn_blocking(write).await;
-        let (mut waiting, written) = joined.expect("writing does not panic, and is not cancelled");
+        let (mut waiting, written) = self.frontier.run_blocking(write).await;
         let retry_at = Instant::now() + waiting.wait;
         waiting.retry_at.get_or_insert(retry_at);
         self.waiting = Some(waiting);

@@ -189,7 +189,7 @@ impl Node {
             progress: world.is_real().then(|| collection.progress()),
             uploads: world.is_real().then(|| collection.root().to_path_buf()),
             reread,
-            reload_interval: world.reload_interval(),
+            reload_interval: world.reload_interval(sharing.is_some()),
             sharing,
             role: Role::default(),
             repairs,
