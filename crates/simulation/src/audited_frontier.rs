@@ -1,31 +1,37 @@
-//! A frontier that passes every call to the embedded frontier, and records how long each checked-out site has waited.
+//! A frontier that passes every call to another frontier, and records how long each checked-out site has waited.
 
 use std::collections::HashSet;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use aranha_frontier::{
-    CheckIn, CheckedIn, Claim, Claimed, Embedded, Explanation, Frontier, FrontierError,
-    FrontierStatus, Lease, LeaseLost, Outside, PageRecord, ProblemSite, RecordBatch, RecordCursor,
-    Rediscovered, Seed, Seeded, SiteFacts, SiteSettings, VisitOrder,
+    CheckIn, CheckedIn, Claim, Claimed, Explanation, Fence, Frontier, FrontierError,
+    FrontierStatus, GateClaim, Lease, LeaseLost, Outside, PageRecord, ProblemSite, RecordBatch,
+    RecordCursor, Rediscovered, Seed, Seeded, SharedCrawl, SiteFacts, SiteSettings, VisitOrder,
 };
 use aranha_url::{CanonUrl, PathKey, SiteKey};
 
 use crate::wait_audit::{CheckedOutSite, WaitAudit};
 
-/// The embedded frontier with a [`WaitAudit`].
-#[derive(Debug)]
+/// A frontier with a [`WaitAudit`].
 pub struct AuditedFrontier {
-    inner: Embedded,
+    inner: Box<dyn Frontier>,
     waits: Arc<Mutex<WaitAudit>>,
     /// Seed sites that this crawl has checked out.
     visited_seeds: HashSet<SiteKey>,
 }
 
+impl std::fmt::Debug for AuditedFrontier {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("AuditedFrontier")
+    }
+}
+
 impl AuditedFrontier {
     /// Starts the audit of a new crawl. The waits of this crawl are added to `waits`, which has the waits of the
     /// earlier crawls.
-    pub fn new(inner: Embedded, waits: Arc<Mutex<WaitAudit>>) -> AuditedFrontier {
+    pub fn new(inner: Box<dyn Frontier>, waits: Arc<Mutex<WaitAudit>>) -> AuditedFrontier {
         lock(&waits).on_crawl_start();
         AuditedFrontier {
             inner,
@@ -40,6 +46,47 @@ pub(crate) fn lock(waits: &Mutex<WaitAudit>) -> MutexGuard<'_, WaitAudit> {
 }
 
 impl Frontier for AuditedFrontier {
+    fn may_be_away(&self) -> bool {
+        self.inner.may_be_away()
+    }
+
+    fn shared(&mut self) -> Option<&mut dyn SharedCrawl> {
+        self.inner.shared()
+    }
+
+    fn fence(&self) -> Option<Arc<Fence>> {
+        self.inner.fence()
+    }
+
+    fn claim_gate(&mut self, now: i64, address: IpAddr) -> Result<GateClaim, FrontierError> {
+        self.inner.claim_gate(now, address)
+    }
+
+    fn give_gates_back(&mut self, now: i64, addresses: &[IpAddr]) -> Result<(), FrontierError> {
+        self.inner.give_gates_back(now, addresses)
+    }
+
+    fn check_in_each(
+        &mut self,
+        now: i64,
+        batch: &mut dyn Iterator<Item = CheckIn>,
+    ) -> Result<Vec<Result<CheckedIn, LeaseLost>>, FrontierError> {
+        self.inner.check_in_each(now, batch)
+    }
+
+    fn check_in_group(
+        &mut self,
+        now: i64,
+        number: u64,
+        batch: &mut dyn Iterator<Item = CheckIn>,
+    ) -> Result<Vec<Result<CheckedIn, LeaseLost>>, FrontierError> {
+        self.inner.check_in_group(now, number, batch)
+    }
+
+    fn take_over(&mut self, now: i64, node: u64) -> Result<u64, FrontierError> {
+        self.inner.take_over(now, node)
+    }
+
     fn seed(&mut self, now: i64, seeds: &[Seed]) -> Result<Seeded, FrontierError> {
         self.inner.seed(now, seeds)
     }

@@ -10,6 +10,7 @@
 //!                     AuditedFrontier ─► WaitAudit         checks every check-out against KLWF
 //!
 //! Scenario: runs several crawls of one collection, each of which is stopped or killed
+//! ClusterScenario: runs many nodes, which join, leave, die and lose the database, on one frontier in memory
 //! ```
 //!
 //! Only the lowest layer is simulated: [`SimulatedWeb`] replaces DNS, connections and servers, the archive discards its
@@ -26,7 +27,9 @@
 //! contain it.
 
 mod audited_frontier;
+mod cluster;
 mod network;
+mod node_network;
 mod page;
 mod plot;
 mod process;
@@ -37,6 +40,7 @@ mod wait_audit;
 mod web_plan;
 
 pub use audited_frontier::AuditedFrontier;
+pub use cluster::{ClusterEvents, ClusterResult, ClusterScenario};
 pub use network::SimulatedWeb;
 pub use plot::{Axis, Plot, Series};
 pub use process::{cpu_time, resident_bytes};

@@ -75,6 +75,7 @@ enum ReplyKind {
 
 impl Simulation for SimulatedWeb {
     fn look_up(&self, _: i64, name: &str) -> (Duration, Result<Vec<IpAddr>, Failure>) {
+        self.audit().look_ups += 1;
         let number = SimulatedSite::number(&self.plan, name);
         let site = number.map(|number| SimulatedSite::of(&self.plan, number));
         let found = site.filter(|site| site.exists).map(|site| site.address);

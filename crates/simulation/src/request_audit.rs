@@ -8,9 +8,10 @@
 //! - A site has at most one request in progress.
 //!
 //! A response ends when the crawler has read its last byte or has closed the connection. After a kill, the crawler may
-//! have forgotten a Retry-After of the last ten seconds, but no other delay.
+//! have forgotten a Retry-After of the last ten seconds, but no other delay. With several nodes, a node that was killed or
+//! declared dead while it could not reach the database has lost what it could not store.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -77,6 +78,8 @@ struct SiteRequests {
     retry_after: RetryAfter,
     crawl_delay_ms: u32,
     requests: u32,
+    /// The node process that sent the last request.
+    sender: u32,
     has_request_in_progress: bool,
 }
 
@@ -85,6 +88,8 @@ struct SiteRequests {
 struct RetryAfter {
     until: i64,
     received: i64,
+    /// The node process that received it.
+    receiver: u32,
 }
 
 /// Stands for the time of an event that has not happened yet. It is earlier than every real time.
@@ -93,6 +98,7 @@ const LONG_AGO: i64 = i64::MIN / 2;
 const NO_RETRY_AFTER: RetryAfter = RetryAfter {
     until: LONG_AGO,
     received: LONG_AGO,
+    receiver: 0,
 };
 
 const NO_REQUESTS: SiteRequests = SiteRequests {
@@ -100,6 +106,7 @@ const NO_REQUESTS: SiteRequests = SiteRequests {
     retry_after: NO_RETRY_AFTER,
     crawl_delay_ms: 0,
     requests: 0,
+    sender: 0,
     has_request_in_progress: false,
 };
 
@@ -112,6 +119,18 @@ pub struct RequestAudit {
     sites: Vec<SiteRequests>,
     /// End of the last response at each address.
     addresses: Vec<i64>,
+    /// The periods in which node processes could store nothing.
+    unsaved: HashMap<u32, Vec<(i64, i64)>>,
+    /// Number of DNS questions.
+    pub look_ups: u64,
+    /// Number of requests for robots.txt.
+    pub robots_requests: u64,
+    /// Number of times that another node process than before sent a request to a site.
+    pub changes_of_sender: u64,
+    /// Number of times that another node process than before sent a request to an address of several sites.
+    pub changes_at_address: u64,
+    /// The node process that sent the last request to each address; `u32::MAX` before the first.
+    address_senders: Vec<u32>,
     /// Number of requests.
     pub requests: u64,
     /// Number of connection attempts.
@@ -131,6 +150,12 @@ impl RequestAudit {
             max_pause_ms: max_pause.as_millis() as i64,
             sites: vec![NO_REQUESTS; plan.sites as usize],
             addresses: vec![LONG_AGO; SimulatedSite::address_count(plan)],
+            unsaved: HashMap::new(),
+            look_ups: 0,
+            robots_requests: 0,
+            changes_of_sender: 0,
+            changes_at_address: 0,
+            address_senders: vec![u32::MAX; SimulatedSite::address_count(plan)],
             requests: 0,
             connections: 0,
             request_hash: 0,
@@ -155,6 +180,47 @@ impl RequestAudit {
             if site.retry_after.received > now - MAX_UNSAVED_MS {
                 site.retry_after = NO_RETRY_AFTER;
             }
+        }
+    }
+
+    /// Records that a node process can store nothing from now on.
+    pub(crate) fn on_contact_lost(&mut self, now: i64, process: u32) {
+        let unsaved = self.unsaved.entry(process).or_default();
+        unsaved.push((now - MAX_UNSAVED_MS, i64::MAX));
+    }
+
+    /// Records that a node process can store again. `has_kept`: also what it received meanwhile.
+    pub(crate) fn on_contact(&mut self, now: i64, process: u32, has_kept: bool) {
+        let unsaved = self.unsaved.entry(process).or_default();
+        if has_kept {
+            unsaved.pop();
+        } else if let Some((_, until)) = unsaved.last_mut() {
+            *until = now;
+        }
+    }
+
+    /// Whether a process that received a response at this time may have lost it.
+    fn is_lost(&self, process: u32, received: i64) -> bool {
+        let unsaved = self.unsaved.get(&process).into_iter().flatten();
+        let mut periods = unsaved.filter(|(from, until)| (*from..*until).contains(&received));
+        periods.next().is_some()
+    }
+
+    /// Records which node process sent the last request to a site.
+    pub(crate) fn on_sender(&mut self, number: u32, process: u32) {
+        let site = &mut self.sites[number as usize];
+        if site.requests > 1 && site.sender != process {
+            self.changes_of_sender += 1;
+        }
+        site.sender = process;
+        let address = SimulatedSite::of(&self.plan, number).address;
+        let index = SimulatedSite::address_index(&self.plan, address);
+        let before = std::mem::replace(&mut self.address_senders[index], process);
+        let is_shared = index >= self.plan.sites as usize;
+        self.changes_at_address += u64::from(is_shared && before != u32::MAX && before != process);
+        // This response may have asked for a delay.
+        if site.retry_after.receiver == u32::MAX {
+            site.retry_after.receiver = process;
         }
     }
 
@@ -186,7 +252,14 @@ impl RequestAudit {
         if crawl_delay > self.pause_ms {
             self.check("crawl_delay", response_end + crawl_delay - now, now, number);
         }
-        self.check("retry_after", site.retry_after.until - now, now, number);
+        let RetryAfter {
+            until,
+            received,
+            receiver,
+        } = site.retry_after;
+        if !self.is_lost(receiver, received) {
+            self.check("retry_after", until - now, now, number);
+        }
         let parallel = i64::from(site.has_request_in_progress) * 1000;
         self.check("parallel", parallel, now, number);
         let index = SimulatedSite::address_index(&self.plan, address);
@@ -202,9 +275,11 @@ impl RequestAudit {
             site.retry_after = RetryAfter {
                 until: now + delay.as_millis() as i64,
                 received: now,
+                receiver: u32::MAX,
             };
         }
         self.requests += 1;
+        self.robots_requests += u64::from(delays.is_robots_txt);
         let path = path.bytes().fold(0_u64, |hash, byte| {
             hash.wrapping_mul(31).wrapping_add(u64::from(byte))
         });

@@ -189,7 +189,7 @@ impl Scenario {
         if !resumed {
             frontier.seed(now, &self.seed_list()?)?;
         }
-        let frontier = AuditedFrontier::new(frontier, Arc::clone(&self.waits));
+        let frontier = AuditedFrontier::new(Box::new(frontier), Arc::clone(&self.waits));
         let world = World::simulated(now, self.network.clone(), self.sync);
         let stop = Stop::new();
         let node = Node::open_in(

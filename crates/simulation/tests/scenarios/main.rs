@@ -1,6 +1,7 @@
 //! Tests of whole crawls in simulated time. The crawls are small enough to run in `./test`. `bench/simulate` runs
 //! larger crawls.
 
+mod cluster;
 mod courtesy;
 mod fairness;
 
@@ -22,11 +23,15 @@ fn stopped_crawl(duration: Duration) -> SimulatedCrawl {
     }
 }
 
-/// Runs a scenario in a temporary folder. The folder is in memory if possible, because a crawl often waits for the
-/// disk.
-fn run(scenario: &Scenario) -> (FrontierStatus, Vec<Sample>) {
+/// A temporary folder, in memory if possible, because a crawl often waits for the disk.
+fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
-    let folder = folder.expect("the temporary folder can be created");
+    folder.expect("the temporary folder can be created")
+}
+
+/// Runs a scenario in a temporary folder.
+fn run(scenario: &Scenario) -> (FrontierStatus, Vec<Sample>) {
+    let folder = folder();
     let mut samples = Vec::new();
     let status = scenario.run(folder.path(), paused_runtime, |sample| {
         samples.push(*sample);
