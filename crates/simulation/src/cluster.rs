@@ -36,7 +36,7 @@ use crate::{AuditedFrontier, SimulatedSite, SimulatedWeb, WaitAudit, WebPlan};
 /// Time from the start of one node to the start of the next, at the beginning.
 const JOIN_INTERVAL: Duration = Duration::from_secs(2);
 /// Time from the end of a process to the start of the next one in its place, at least and at most.
-const DOWNTIME: (Duration, Duration) = (Duration::from_secs(10), Duration::from_mins(10));
+const DOWNTIME_SECS: (u64, u64) = (10, 600);
 
 /// How the life of a node process ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -318,9 +318,9 @@ impl RunningCluster {
                 Ended::Replaced { keeps_folder } => folder += u32::from(!keeps_folder),
             }
             life += 1;
-            let (least, most) = DOWNTIME;
-            let range = most.saturating_sub(least).as_millis() as usize;
-            tokio::time::sleep(least + Duration::from_millis(chance.below(range) as u64)).await;
+            let (least, most) = DOWNTIME_SECS;
+            let downtime = 1000 * least + chance.below(1000 * (most - least) as usize) as u64;
+            tokio::time::sleep(Duration::from_millis(downtime)).await;
         }
     }
 
@@ -385,7 +385,7 @@ impl RunningCluster {
         node.set_role(role);
         let mut run: RunningNode = Box::pin(node.run());
         let life = self.life(chance);
-        let fate = Self::fate(chance);
+        let fate = random_fate(chance);
         let until = self.end().min(Instant::now() + life);
         tokio::select! {
             biased;
@@ -491,27 +491,24 @@ impl RunningCluster {
         ended: Result<Summary, EngineError>,
     ) -> Result<Ended, ScenarioError> {
         let reason = match ended {
-            Ok(summary) => Some(summary.reason),
-            Err(error) if may_pass(&error) => None,
+            Ok(summary) => summary.reason,
+            Err(error) if may_pass(&error) => Reason::Failed(error.to_string()),
             Err(error) => return Err(error.into()),
         };
-        let now = self.clock.now();
         match reason {
-            Some(Reason::Finished) => Ok(Ended::ForGood),
-            Some(Reason::Interrupted | Reason::Drained) => {
+            Reason::Finished => Ok(Ended::ForGood),
+            Reason::Interrupted | Reason::Drained => {
                 guard(&self.events).leaves += 1;
                 Ok(Ended::Replaced { keeps_folder: true })
             }
-            // The database stayed away while the process was to end. What it could not store is in its folder.
-            None | Some(Reason::Failed(_)) if self.is_away() || link.is_cut() => {
+            // A process that is to end waits a minute for the database. What it could not store is in its folder.
+            Reason::Failed(problem) if problem.contains("is away") => {
+                let now = self.clock.now();
                 self.scenario.network.audit().on_contact_lost(now, process);
                 link.kill();
                 Ok(Ended::Replaced { keeps_folder: true })
             }
-            None => Err(ScenarioError::Failed(Reason::Failed(
-                "the frontier".to_owned(),
-            ))),
-            Some(other) => Err(ScenarioError::Failed(other)),
+            other => Err(ScenarioError::Failed(other)),
         }
     }
 
@@ -523,20 +520,6 @@ impl RunningCluster {
         mean.mul_f64(0.2 + chance.below(1600) as f64 / 1000.0)
     }
 
-    fn fate(chance: &mut Chance) -> Fate {
-        let fates = [
-            Fate::Killed,
-            Fate::Killed,
-            Fate::Lost,
-            Fate::Lost,
-            Fate::Stopped,
-            Fate::Drained,
-            Fate::Cut,
-            Fate::Cut,
-        ];
-        fates[chance.below(fates.len())]
-    }
-
     fn seed_list(&self) -> Result<Vec<Seed>, ScenarioError> {
         let canon = Canonicaliser::new(self.scenario.config.url.clone());
         let mut seeds = Vec::new();
@@ -546,6 +529,20 @@ impl RunningCluster {
         }
         Ok(seeds)
     }
+}
+
+fn random_fate(chance: &mut Chance) -> Fate {
+    let fates = [
+        Fate::Killed,
+        Fate::Killed,
+        Fate::Lost,
+        Fate::Lost,
+        Fate::Stopped,
+        Fate::Drained,
+        Fate::Cut,
+        Fate::Cut,
+    ];
+    fates[chance.below(fates.len())]
 }
 
 fn may_pass(error: &EngineError) -> bool {

@@ -64,8 +64,35 @@ fn page_number(path: &str) -> Option<u32> {
     (number > 0).then_some(number)
 }
 
+fn chance(plan: &WebPlan, site: &SimulatedSite, page: u32) -> Chance {
+    Chance::of(plan.seed, &[2, u64::from(site.number), u64::from(page)])
+}
+
+/// The links of a page: number of the site, and number of the page, which need not exist. The first is to the home page.
+pub(crate) fn links(plan: &WebPlan, site: &SimulatedSite, page: u32) -> Vec<(u32, u32)> {
+    let mut chance = chance(plan, site, page);
+    let mut links = vec![(site.number, 0)];
+    let internal = internal_links(site, page, &mut chance);
+    links.extend(internal.into_iter().map(|other| (site.number, other)));
+    links.extend((0..EXTERNAL_LINKS).map(|_| external_link(plan, &mut chance)));
+    links
+}
+
+/// The pages of the same site to which a page links, beside the home page.
+fn internal_links(site: &SimulatedSite, page: u32, chance: &mut Chance) -> Vec<u32> {
+    let first = u64::from(page) * u64::from(CHILDREN) + 1;
+    let children = first..(first + u64::from(CHILDREN)).min(u64::from(site.pages));
+    let mut links: Vec<u32> = children.map(|child| child as u32).collect();
+    if site.pages > 1 {
+        for _ in 0..INTERNAL_LINKS {
+            links.push(1 + chance.below(site.pages as usize - 1) as u32);
+        }
+    }
+    links
+}
+
 fn html(plan: &WebPlan, site: &SimulatedSite, page: u32) -> Vec<u8> {
-    let mut chance = Chance::of(plan.seed, &[2, u64::from(site.number), u64::from(page)]);
+    let mut chance = chance(plan, site, page);
     let mut html = Vec::with_capacity(1200);
     put(
         &mut html,
@@ -74,24 +101,22 @@ fn html(plan: &WebPlan, site: &SimulatedSite, page: u32) -> Vec<u8> {
             site.number
         ),
     );
-    let first = u64::from(page) * u64::from(CHILDREN) + 1;
-    for child in first..(first + u64::from(CHILDREN)).min(u64::from(site.pages)) {
+    for other in internal_links(site, page, &mut chance) {
         put(
             &mut html,
-            format_args!("<a href=/page{child}>page {child}</a>"),
+            format_args!("<a href=/page{other}>page {other}</a>"),
         );
     }
-    if site.pages > 1 {
-        for _ in 0..INTERNAL_LINKS {
-            let other = 1 + chance.below(site.pages as usize - 1);
-            put(
-                &mut html,
-                format_args!("<a href=/page{other}>page {other}</a>"),
-            );
-        }
-    }
     for _ in 0..EXTERNAL_LINKS {
-        external_link(plan, &mut chance, &mut html);
+        let (number, page) = external_link(plan, &mut chance);
+        put(
+            &mut html,
+            format_args!("<a href=http://site{number}.example/"),
+        );
+        if page > 0 {
+            put(&mut html, format_args!("page{page}"));
+        }
+        put(&mut html, format_args!(">site {number}</a>"));
     }
     html.extend_from_slice(b"<p>");
     for number in 0..COMMON_WORDS {
@@ -108,20 +133,20 @@ fn html(plan: &WebPlan, site: &SimulatedSite, page: u32) -> Vec<u8> {
     html
 }
 
-/// Appends a link to another site. For half of these links, sites with low numbers are preferred, so these sites have
-/// many incoming links. One link in four leads to a page other than the home page.
-fn external_link(plan: &WebPlan, chance: &mut Chance, html: &mut Vec<u8>) {
+/// A link to another site: number of the site and of the page. For half of these links, sites with low numbers are
+/// preferred, so these sites have many incoming links. One link in four leads to a page other than the home page.
+fn external_link(plan: &WebPlan, chance: &mut Chance) -> (u32, u32) {
     let mut number = chance.below(plan.sites as usize);
     if chance.percent(50) {
         number = chance.below(number + 1);
         number = chance.below(number + 1);
     }
-    put(html, format_args!("<a href=http://site{number}.example/"));
-    if chance.percent(25) {
-        let page = 1 + chance.below(3);
-        put(html, format_args!("page{page}"));
-    }
-    put(html, format_args!(">site {number}</a>"));
+    let page = if chance.percent(25) {
+        1 + chance.below(3)
+    } else {
+        0
+    };
+    (number as u32, page as u32)
 }
 
 /// Appends the word with this number: eight letters.

@@ -107,7 +107,9 @@ pub(crate) fn extract(
                 .as_ref()
                 .is_none_or(|sitemap| sitemap.may_list(key.site))
             {
+                // In a crawl of several nodes, another node will probably visit the site, and would ask again.
                 if lease.is_some()
+                    && !context.storage.is_node
                     && prefetches < MAX_PREFETCHES
                     && context.network.web.prefetch_dns(&target)
                 {

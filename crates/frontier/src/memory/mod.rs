@@ -154,11 +154,6 @@ impl NodeLink {
         self.contact.fence().end();
     }
 
-    /// Whether the node cannot reach the database.
-    pub fn is_cut(&self) -> bool {
-        *self.state.lock().unwrap_or_else(PoisonError::into_inner) == LinkState::Cut
-    }
-
     /// From now on, let the node send requests while it cannot reach the database. A test of courtesy must then fail.
     pub fn ignore_deadline(&mut self) {
         self.ignores_deadline = true;
