@@ -2,6 +2,8 @@
 //!
 //! `Fetcher::fetch` is the entry point. It creates a private `Fetch`, which sends the request over a kept-alive or a
 //! new connection. Then `decode_response` removes the content coding.
+//!
+//! The file is long because it has all steps of one fetch, in their order.
 
 use std::{fmt, net::IpAddr, sync::Arc};
 

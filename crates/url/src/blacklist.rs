@@ -20,6 +20,8 @@
 //!
 //! A list may contain many domains and address ranges. Checking a domain takes one or two hash look-ups per label.
 //! Checking an address takes one look-up for each prefix length (such as `/24`) that occurs in the list.
+//!
+//! The file is long because the tests of every form of an entry are in it.
 
 use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;

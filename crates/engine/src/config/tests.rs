@@ -1,4 +1,6 @@
 //! Tests of loading a configuration: layers, origins, and errors with their position.
+//!
+//! The file is long because it is a list of cases.
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,5 +1,7 @@
 //! Tests that apply a verdict to a visit. They check the queue, the batch, the facts of the site and the ending of the
 //! visit. No request is sent.
+//!
+//! The file is long because it is a list of cases.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;

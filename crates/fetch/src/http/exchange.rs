@@ -7,6 +7,8 @@
 //!
 //! An exchange never keeps more bytes than the limits allow. It always ends within the timeouts of [`ResponseTimer`].
 //! Its result is a response, which may be truncated, or a failure.
+//!
+//! The file is long because it has all steps of one exchange, in their order. Each step reads into the same buffer.
 
 mod large;
 

@@ -8,6 +8,8 @@
 //! **Invariants.** Bytes outside replaced links do not change, except for attributes that would break the replacements:
 //! `<base href>`, `integrity` and a content security policy are emptied, and `crossorigin` is renamed. A replacement cannot
 //! end the value, element, literal or `url(…)` that contains it. Rewriting never fails and takes linear time.
+//!
+//! The file is long because about half of it is a list of test cases.
 
 mod locate;
 
